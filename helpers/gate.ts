@@ -1,0 +1,134 @@
+import { currentSettings } from "./current_settings.ts";
+import { denialText, configurationDenialText } from "./denial.ts";
+import { recordDecision } from "./evidence.ts";
+import { GUILD_ORIGIN, GuildPreflight } from "./guild_preflight.ts";
+import type { PreflightOutcome, PreflightQuestion } from "./guild_preflight.ts";
+import type { GateAgent } from "./host.ts";
+import { resolveBinding } from "./mcp_binding.ts";
+import { normalizeServerName, splitToolName } from "./names.ts";
+import type { QualifiedToolName } from "./names.ts";
+import { decide } from "./policy.ts";
+import type { Evidence } from "./policy.ts";
+import type { Reason } from "./decision.ts";
+import type { Settings } from "./settings.ts";
+
+/** One for all agents of the process: they share what was observed and the requests under way (SPEC P6.6, P6.7). */
+const preflight = new GuildPreflight();
+
+/**
+ * The deny-only gate in front of one tool call. It returns when the call is not protected or not denied, neither of
+ * which is approval (SPEC P1, P5, P8).
+ *
+ * @param agent - the agent whose current tool is about to run
+ * @throws the host's RepairableException, with a denial in controlled words; the reason of the agent's cancellation
+ *   when that fires first
+ */
+export async function gate(agent: GateAgent): Promise<void> {
+  const call = vouchedMcpCall(agent);
+  if (call === null) return;
+  const reading = await currentSettings(agent);
+  if (reading.kind !== "valid") {
+    throw new agent.host.RepairableException(configurationDenialText(reading.where, reading.errors));
+  }
+  const approved = approvalFor(call, reading.settings);
+  if (approved === null) return;
+
+  const binding = bindingOf(agent, call, approved);
+  if (binding.kind !== "bound") return conclude(agent, call, approved, deny(binding.reason), null);
+
+  const { outcome, awaited } = await observe(agent, approved);
+  const confirmed = awaited ? await confirmBinding(agent, call, approved) : approved;
+  agent.host.cancellation(agent).throwIfAborted();
+  if (confirmed === null) return conclude(agent, call, approved, deny("binding_changed"), outcome);
+
+  const decision = decide(confirmed.settings.policy, evidenceFrom(outcome));
+  conclude(agent, call, confirmed, decision, outcome);
+}
+
+/** What the operator approved for the server of a call, and the settings that say so. */
+interface Approved {
+  readonly url: string;
+  readonly settings: Settings;
+}
+
+/** The call, when the host vouches that its tool object is one of its own MCP tools (SPEC P1.3). */
+function vouchedMcpCall(agent: GateAgent): QualifiedToolName | null {
+  const tool = agent.loopData.currentTool;
+  const name = tool === null ? null : agent.host.vouchedMcpToolName(tool);
+  const parts = name === null ? null : splitToolName(name);
+  return parts === null ? null : { server: normalizeServerName(parts.server), tool: parts.tool };
+}
+
+function approvalFor(call: QualifiedToolName, settings: Settings): Approved | null {
+  const url = settings.protectedServers.get(call.server);
+  return url === undefined ? null : { url, settings };
+}
+
+function bindingOf(agent: GateAgent, call: QualifiedToolName, { url, settings }: Approved) {
+  const approval = { url, allowPrivateHosts: settings.allowPrivateHosts };
+  return resolveBinding(call, approval, agent.host.mcpConfiguration(agent));
+}
+
+/** The evidence, and whether it had to be waited for: a reused observation is at hand at once (SPEC P5.6). */
+async function observe(
+  agent: GateAgent,
+  { url, settings }: Approved,
+): Promise<{ readonly outcome: PreflightOutcome; readonly awaited: boolean }> {
+  const question: PreflightQuestion = {
+    origin: settings.fixtureGuildOrigin ?? GUILD_ORIGIN,
+    url,
+    timeoutSeconds: settings.timeoutSeconds,
+    cacheTtlSeconds: settings.cacheTtlSeconds,
+    signal: agent.host.cancellation(agent),
+  };
+  const observation = preflight.cached(question);
+  if (observation !== null) return { outcome: { kind: "observation", observation }, awaited: false };
+  return { outcome: await preflight.ask(question), awaited: true };
+}
+
+/**
+ * Everything again after the wait, from freshly read settings and MCP configuration: the approval to decide under, or
+ * `null` when the same URL is no longer approved and bound (SPEC P5.6).
+ */
+async function confirmBinding(
+  agent: GateAgent,
+  call: QualifiedToolName,
+  before: Approved,
+): Promise<Approved | null> {
+  const reading = await currentSettings(agent);
+  const approved = reading.kind === "valid" ? approvalFor(call, reading.settings) : null;
+  if (approved === null || approved.url !== before.url) return null;
+  return bindingOf(agent, call, approved).kind === "bound" ? approved : null;
+}
+
+function evidenceFrom(outcome: PreflightOutcome): Evidence {
+  if (outcome.kind === "failure")
+    return { kind: "unavailable", saysDoNotDelegate: outcome.saysDoNotDelegate };
+  const { verdict, statuses } = outcome.observation.answer;
+  return { kind: "observed", verdict, statuses };
+}
+
+function deny(reason: Reason) {
+  return { decision: "deny", reason } as const;
+}
+
+/** Records the decision once, and raises the denial if it is one (SPEC P9.3, P1.5). */
+function conclude(
+  agent: GateAgent,
+  call: QualifiedToolName,
+  { url, settings }: Approved,
+  { decision, reason }: { readonly decision: "allow" | "deny"; readonly reason: Reason },
+  outcome: PreflightOutcome | null,
+): void {
+  const decided = {
+    decision,
+    reason,
+    call,
+    endpoint: url,
+    policy: settings.policy,
+    outcome,
+    decidedAt: new Date(),
+  };
+  recordDecision(agent, decided);
+  if (decision !== "allow") throw new agent.host.RepairableException(denialText(decided));
+}
