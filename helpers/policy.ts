@@ -38,10 +38,9 @@ export function decide(policy: Policy, evidence: Evidence): PolicyDecision {
     case "observed":
       if (evidence.verdict === "do_not_delegate") return deny("do_not_delegate");
       if (missingProof(policy, evidence.statuses).length > 0) return deny("required_not_proven");
-      if (evidence.verdict === "delegate_with_caution")
-        return { decision: policy.onCaution, reason: "caution" };
-      if (evidence.verdict === "no_failed_checks") return { decision: "allow", reason: "not_denied" };
-      return deny("do_not_delegate");
+      if (evidence.verdict === "delegate_with_caution" && policy.onCaution !== "allow")
+        return deny("caution");
+      return { decision: "allow", reason: "not_denied" };
     default:
       return deny("evidence_unavailable");
   }

@@ -1,0 +1,5 @@
+import { tryParse } from "../../host/dirty_json.ts";
+import type { Port } from "../runner.ts";
+import { mark } from "./dirty_json.ts";
+
+export default { run: (input: string) => mark(tryParse(input)) } satisfies Port;

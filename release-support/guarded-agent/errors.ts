@@ -1,0 +1,67 @@
+// Not shared: the plugin reports to a host, this library to its caller. Shared: the codes of a failed request.
+import type { RequestError } from "../../helpers/guild_request.ts";
+
+/** Each error of the agent in words of our own. */
+const AGENT_ERRORS = {
+  resolution_failed: "the host name of an endpoint has no address; check the URL and the resolver",
+  address_refused: "an endpoint has an address that is not public; nothing was connected to",
+  connect_failed: "no connection to an endpoint; check that it is up",
+  tls_failed: "an endpoint has no trustworthy certificate for its host name",
+  handshake_failed: "an endpoint does not answer as an MCP server over streamable HTTP",
+  listing_refused: "an endpoint's list of tools is unusable or too long",
+  open_deadline: "the endpoints could not be opened in time; see config.openTimeoutSeconds",
+  iteration_limit: "no answer within config.maxIterations model turns",
+  closed: "the agent is closed; create another one",
+} as const;
+
+/** Why a guarded agent could not be created or a run gave no answer: a closed list. */
+export type GuardedAgentErrorCode = keyof typeof AGENT_ERRORS;
+
+/**
+ * An error of the guarded agent itself. Its text is fixed by its code; it has no cause, since a cause could carry
+ * text of a remote side.
+ */
+export class GuardedAgentError extends Error {
+  override readonly name = "GuardedAgentError";
+  readonly code: GuardedAgentErrorCode;
+
+  constructor(code: GuardedAgentErrorCode) {
+    super(`${code}: ${AGENT_ERRORS[code]}`);
+    this.code = code;
+  }
+}
+
+/** Each way in which a body breaks the contract. */
+export type ContractError =
+  | "too_large"
+  | "invalid_utf8"
+  | "invalid_json"
+  | "duplicate_member"
+  | "too_deep"
+  | "other_target"
+  | "unlisted_check"
+  | "inconsistent";
+
+/** Why a preflight gave no usable evidence: a closed list (SPEC G5). */
+export type GuardedPreflightError = RequestError | ContractError | "deadline" | "cached";
+
+/** Each failure of a preflight in words of our own. */
+export const PREFLIGHT_ERRORS: Readonly<Record<GuardedPreflightError, string>> = {
+  deadline: "no complete answer within five seconds",
+  connect: "no connection to the Guild at a public address",
+  tls: "no trustworthy TLS connection to the Guild",
+  status: "the Guild answered with another status than 200",
+  redirect: "the Guild answered with a redirect, which is not followed",
+  encoding: "the Guild's answer is compressed, though that was not asked for",
+  content_type: "the Guild's answer is not application/json",
+  too_large: "the Guild's answer is larger than 64 KiB",
+  truncated: "the Guild's answer broke off or is not HTTP",
+  cached: "the Guild's answer looks like one from a cache",
+  invalid_utf8: "the Guild's answer is not UTF-8",
+  invalid_json: "the Guild's answer is not one JSON document",
+  duplicate_member: "the Guild's answer names a member twice",
+  too_deep: "the Guild's answer is nested too deeply",
+  other_target: "the Guild's answer is about another URL",
+  unlisted_check: "the Guild's answer has a check that the pinned contract does not know",
+  inconsistent: "the Guild's answer contradicts the pinned contract or itself",
+};

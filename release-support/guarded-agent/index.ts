@@ -1,0 +1,29 @@
+/**
+ * The guarded agent: applies the caller's endpoint policy immediately before each call of a tool on an MCP connection
+ * that it owns. This file is the public API; nothing else of this folder is.
+ */
+export { GuardedMcpAgent } from "./agent.ts";
+export type { GuardedAgentConfig, GuardedMcpAgentOptions } from "./options.ts";
+export { PublicMcpEndpoint } from "./public_endpoint.ts";
+export type { DisclosureConsent } from "./public_endpoint.ts";
+export { PreflightPolicy } from "./policy.ts";
+export type { AllowableVerdict, PolicyDecision, PolicyDenial, PreflightPolicyFields } from "./policy.ts";
+export type { PreflightObservation } from "./observation.ts";
+export { GuardedAgentError } from "./errors.ts";
+export type { GuardedAgentErrorCode, GuardedPreflightError } from "./errors.ts";
+export { PINNED_CONTRACT } from "./strict_contract.ts";
+export { ScriptedPromptExecutor } from "./prompt_executor.ts";
+export type {
+  ContentItem,
+  JsonObject,
+  Message,
+  ModelTurn,
+  Prompt,
+  PromptExecutor,
+  ScriptedTurn,
+  ToolCall,
+  ToolCallEnd,
+  ToolDescription,
+} from "./prompt_executor.ts";
+export type { JsonValue } from "../../helpers/strict_json.ts";
+export type { CheckName, CheckStatus, Statuses, Verdict } from "../../helpers/preflight_contract.ts";

@@ -1,0 +1,54 @@
+import { Scope } from "./cancellation.ts";
+import { GuardedAgentError } from "./errors.ts";
+import { McpConnection } from "./mcp_connection.ts";
+import type { Network } from "./network.ts";
+import type { AgentSettings } from "./options.ts";
+import type { EndpointTools } from "./tool_registry.ts";
+
+/**
+ * Opens all endpoints at once and discovers their tools. This traffic precedes the guard (SPEC G2).
+ *
+ * @returns the endpoints in their order
+ * @throws the first failure of any endpoint, or the reason of the caller's signal, after everything that was opened
+ * is closed again
+ */
+export async function openEndpoints(
+  settings: Pick<AgentSettings, "endpoints" | "openTimeoutSeconds" | "signal">,
+  network: Network,
+): Promise<EndpointTools[]> {
+  const parents = settings.signal === null ? [] : [settings.signal];
+  const reason = new GuardedAgentError("open_deadline");
+  const scope = new Scope(parents, { seconds: settings.openTimeoutSeconds, reason });
+  const opened: McpConnection[] = [];
+  try {
+    const endings = await Promise.allSettled(
+      settings.endpoints.map(async (endpoint) => {
+        try {
+          return await openEndpoint(endpoint, network, scope.signal, opened);
+        } catch (error) {
+          // Its reason becomes that of all the others.
+          scope.abort(error as Error);
+          throw error;
+        }
+      }),
+    );
+    scope.signal.throwIfAborted();
+    return endings.flatMap((ending) => (ending.status === "fulfilled" ? [ending.value] : []));
+  } catch (error) {
+    await Promise.all(opened.map((connection) => connection.close()));
+    throw error;
+  } finally {
+    scope.end();
+  }
+}
+
+async function openEndpoint(
+  endpoint: string,
+  network: Network,
+  signal: AbortSignal,
+  opened: McpConnection[],
+): Promise<EndpointTools> {
+  const connection = await McpConnection.open(endpoint, network, signal);
+  opened.push(connection);
+  return { endpoint, connection, tools: await connection.listTools(signal) };
+}

@@ -1,0 +1,67 @@
+// Shared with the plugin: the screen of the URL's text. Stricter here: https only, a plain path, no private host ever.
+import { screenEndpoint } from "../../helpers/endpoint_screen.ts";
+import { readRecord } from "./arguments.ts";
+
+/** The caller's word that the endpoint's URL may be told to the Agent Guild, which will probe it. There is no default. */
+export interface DisclosureConsent {
+  readonly discloseEndpointToAgentGuild: true;
+}
+
+/** Segments of RFC 3986 without percent escapes, none of them empty but the last: one spelling, one meaning. */
+const PLAIN_PATH = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*\/?$/;
+
+/**
+ * A public MCP server that the operator has chosen and agreed to disclose (SPEC G1). Never a URL that a model
+ * produced, and never one with a secret in its path: no syntax can recognise that.
+ */
+export class PublicMcpEndpoint {
+  readonly #url: string;
+
+  // The checks are in here, not in `of`: outside of TypeScript nothing keeps a caller from using `new`.
+  private constructor(url: string, consent: DisclosureConsent) {
+    const { discloseEndpointToAgentGuild } = readRecord("consent", consent, ["discloseEndpointToAgentGuild"]);
+    if (discloseEndpointToAgentGuild !== true) {
+      throw new TypeError(
+        "discloseEndpointToAgentGuild: expected true, since every guarded call tells the Agent Guild this URL",
+      );
+    }
+    const problem = problemOf(url);
+    if (problem !== null) {
+      throw new TypeError(
+        `url: refused (${problem}); expected a public https URL with a plain path, without credentials, query or fragment`,
+      );
+    }
+    this.#url = url;
+    Object.freeze(this);
+  }
+
+  /**
+   * Names an endpoint.
+   *
+   * @param url - a public `https` URL as the URL standard serialises it (letter case of the host, `:443` and an empty
+   * path aside), with a path of plain segments
+   * @param consent - `{ discloseEndpointToAgentGuild: true }`
+   * @throws TypeError without consent, or for any other URL; the message never repeats the URL
+   */
+  static of(url: string, consent: DisclosureConsent): PublicMcpEndpoint {
+    return new PublicMcpEndpoint(url, consent);
+  }
+
+  /** The URL of an endpoint made by `of`; `null` for any other value. */
+  static urlOf(value: unknown): string | null {
+    return typeof value === "object" && value !== null && #url in value ? value.#url : null;
+  }
+
+  /** The URL exactly as given. */
+  get url(): string {
+    return this.#url;
+  }
+}
+
+function problemOf(url: unknown): string | null {
+  const screening = screenEndpoint(url);
+  if (screening.kind === "ineligible") return screening.problem;
+  if (screening.scheme !== "https") return "scheme";
+  const path = /^https:\/\/[^/]*(.*)$/.exec(screening.url)?.[1];
+  return path !== undefined && PLAIN_PATH.test(path) ? null : "path_not_plain";
+}

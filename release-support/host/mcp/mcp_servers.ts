@@ -1,0 +1,125 @@
+import type { McpConfigurationView, McpServerView } from "../../../helpers/host.ts";
+import { splitToolName } from "../../../helpers/names.ts";
+import type { Agent } from "../agent.ts";
+import { readMcpConfiguration } from "./current_configuration.ts";
+import type { McpConfiguration } from "./current_configuration.ts";
+import type { McpServer } from "./configuration.ts";
+import { McpTool } from "./mcp_tool.ts";
+import { ServerConnections } from "./server_connections.ts";
+
+/** The MCP side of one host: which servers an agent can reach, their tools, and the calls to them (SPEC H5). */
+export class McpServers {
+  readonly #root: string;
+  readonly #connections = new ServerConnections();
+  /** The configuration of each project that was asked for, for as long as its text stays the same. */
+  readonly #configurations = new Map<string | null, McpConfiguration>();
+  /** Every tool object that this host made: the registry behind {@link vouchedName}. */
+  readonly #tools = new WeakMap<object, string>();
+
+  /** @param root - the host root */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /**
+   * The servers that a project's agents can reach, from the configuration files as they are now. Opens nothing.
+   *
+   * @param project - the project, or `null` for the global configuration
+   */
+  configuration(project: string | null): McpConfiguration {
+    const known = this.#configurations.get(project);
+    const current = readMcpConfiguration(this.#root, project, known);
+    if (current !== known) {
+      this.#configurations.set(project, current);
+      this.#connections.keepOnly([...this.#configurations.values()].flatMap(({ servers }) => servers));
+    }
+    return current;
+  }
+
+  /** What the gate is told about the same configuration: cached state, nothing is opened (SPEC P5). */
+  view(project: string | null): McpConfigurationView {
+    const { servers, collidingNames } = this.configuration(project);
+    return { servers: servers.map((server) => this.#viewOf(server)), collidingNames };
+  }
+
+  /** Connects to every server that a project's agents can reach; those that fail say so in {@link problems}. */
+  async connect(project: string | null): Promise<void> {
+    const { servers } = this.configuration(project);
+    await Promise.all(servers.map((server) => this.#connections.open(server)));
+  }
+
+  /** Why servers of a configuration cannot be used, by name: for people, not for a model. */
+  problems(project: string | null): { readonly name: string; readonly problem: string }[] {
+    const { servers, disconnected, problem: whole } = this.configuration(project);
+    return [
+      ...(whole === null ? [] : [{ name: "(all)", problem: whole }]),
+      ...disconnected.map(({ name, reason }) => ({ name, problem: reason })),
+      ...servers.flatMap((server) => {
+        const problem = this.#connections.problem(server);
+        return problem === null ? [] : [{ name: server.name, problem }];
+      }),
+    ];
+  }
+
+  /**
+   * Looks a name up among the MCP tools of the agent's configuration, as the framework does: the first server of that
+   * name counts, and only tools that it lists and that are not disabled (vectors `mcp_has_tool`).
+   *
+   * @returns a tool object made for this one call, or `null`
+   */
+  async findTool(agent: Agent, name: string): Promise<McpTool | null> {
+    const parts = splitToolName(name);
+    if (parts === null) return null;
+    const server = this.configuration(agent.context.project).servers.find((one) => one.name === parts.server);
+    if (server === undefined) return null;
+    await this.#connections.open(server);
+    if (!this.#exposes(server, parts.tool)) return null;
+    const tool = new McpTool(name, parts, agent);
+    this.#tools.set(tool, name);
+    return tool;
+  }
+
+  /** The qualified name of a tool object that this host made itself, else `null` (SPEC P1.3). */
+  vouchedName(tool: object): string | null {
+    return this.#tools.get(tool) ?? null;
+  }
+
+  /**
+   * Calls a tool: the call goes to the first server of that name that has it, over the connection that was opened
+   * for its very entry.
+   *
+   * @throws Error when there is none, or the call fails; the reason of `signal` when that fires
+   */
+  async callTool(
+    project: string | null,
+    { server, tool }: { readonly server: string; readonly tool: string },
+    args: Record<string, unknown>,
+    signal: AbortSignal,
+  ) {
+    const target = this.configuration(project).servers.find(
+      (one) => one.name === server && this.#exposes(one, tool),
+    );
+    if (target === undefined) throw new Error("no configured server offers the tool any more");
+    return await this.#connections.call(target, tool, args, signal);
+  }
+
+  /** Closes every connection. */
+  async close(): Promise<void> {
+    await this.#connections.close();
+  }
+
+  #exposes(server: McpServer, tool: string): boolean {
+    if (server.disabledTools.includes(tool)) return false;
+    return this.#connections.tools(server).some(({ name }) => name === tool);
+  }
+
+  #viewOf(server: McpServer): McpServerView {
+    if (server.kind !== "remote") return { kind: "local", name: server.name };
+    return {
+      kind: "remote",
+      name: server.name,
+      url: server.url,
+      exposes: (tool) => this.#exposes(server, tool),
+    };
+  }
+}

@@ -1,0 +1,39 @@
+import type { QualifiedToolName } from "../../../helpers/names.ts";
+import type { Agent } from "../agent.ts";
+import type { Tool, ToolArgs, ToolResponse } from "../tools.ts";
+
+/** A tool of an MCP server, made for one call. */
+export class McpTool implements Tool {
+  readonly name: string;
+  readonly id: `mcp:${string}:${string}`;
+  readonly #parts: QualifiedToolName;
+  readonly #agent: Agent;
+
+  constructor(name: string, parts: QualifiedToolName, agent: Agent) {
+    this.name = name;
+    this.id = `mcp:${parts.server}:${parts.tool}`;
+    this.#parts = parts;
+    this.#agent = agent;
+    Object.freeze(this);
+  }
+
+  /**
+   * Asks the tool policy once more and calls the server. A call that fails is a result that says so, as in the
+   * framework; it does not throw (SPEC H8).
+   *
+   * @throws RepairableException when the tool policy blocks the tool; the reason of `signal` when that fires
+   */
+  async execute(args: ToolArgs, signal: AbortSignal): Promise<ToolResponse> {
+    const { host, context } = this.#agent;
+    host.enforceToolPolicy(this.#agent, this);
+    try {
+      const result = await host.mcp.callTool(context.project, this.#parts, args, signal);
+      return { message: result.isError ? `ERROR: ${result.text}` : result.text, breakLoop: false };
+    } catch (error) {
+      signal.throwIfAborted();
+      const problem = error instanceof Error ? error.message : "the call failed";
+      context.log.log({ type: "warning", heading: `MCP call of ${this.name} failed`, content: problem });
+      return { message: `ERROR: ${problem}`, breakLoop: false };
+    }
+  }
+}
