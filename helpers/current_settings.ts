@@ -48,7 +48,9 @@ export async function settingsIn(scope: ConfigScope): Promise<CurrentSettings> {
     if (!(error instanceof TypeError)) throw error;
     return invalid("(none found)", "the agent's project and profile to have names that a folder can have");
   }
-  if (found === null || isUntouchedDefault(found)) return { kind: "valid", settings: DEFAULT_SETTINGS };
+  // The plugin brings a default file along: a root without any is damaged, or its plugin folder is just being replaced.
+  if (found === null) return invalid("(none found)", "default_config.yaml in the plugin's own folder");
+  if (isUntouchedDefault(found)) return { kind: "valid", settings: DEFAULT_SETTINGS };
 
   const where = describeFile(found.scopeName);
   const config = await interpretConfig(found, PLUGIN_NAME);

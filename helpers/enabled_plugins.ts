@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
-import type { Dirent, Stats } from "node:fs";
 import { join, resolve } from "node:path";
+
+import { disk, mayExist } from "./file_view.ts";
+import type { FileView } from "./file_view.ts";
 
 /** The framework's names for the places below a root. */
 const MANIFEST = "plugin.yaml";
@@ -55,15 +56,21 @@ export class PluginRootError extends Error {
  *
  * @param root - the host root
  * @param missingRoot - what a plugin root that does not exist means: an error, as recorded, or no plugins
+ * @param files - what to look at
  * @returns the plugins in code-point order of their names
  * @throws PluginRootError when a plugin root cannot be listed
  */
-export function listPlugins(root: string, missingRoot: "error" | "empty" = "error"): PluginFolder[] {
+export function listPlugins(
+  root: string,
+  missingRoot: "error" | "empty" = "error",
+  files: FileView = disk,
+): PluginFolder[] {
   const plugins = new Map<string, PluginFolder>();
   for (const [origin, folder] of PLUGIN_ROOTS) {
-    for (const name of subfolders(root, folder, missingRoot)) {
+    for (const name of subfolders(root, folder, missingRoot, files)) {
       const path = resolve(root, folder, name);
-      if (!plugins.has(name) && mayExist(join(path, MANIFEST))) plugins.set(name, { name, path, origin });
+      if (!plugins.has(name) && mayExist(join(path, MANIFEST), files))
+        plugins.set(name, { name, path, origin });
     }
   }
   return [...plugins.values()].toSorted((one, other) => compareCodePoints(one.name, other.name));
@@ -77,6 +84,7 @@ export function listPlugins(root: string, missingRoot: "error" | "empty" = "erro
  * @param root - the host root
  * @param selection - whose toggles count beside the global ones; none by default
  * @param missingRoot - as for {@link listPlugins}
+ * @param files - what to look at
  * @returns the enabled plugins in code-point order of their names
  * @throws PluginRootError when a plugin root cannot be listed
  * @throws TypeError when a name of the selection is no usable name
@@ -85,10 +93,11 @@ export function enabledPlugins(
   root: string,
   selection: ScopeSelection = {},
   missingRoot: "error" | "empty" = "error",
+  files: FileView = disk,
 ): PluginFolder[] {
   const scopes = toggleScopes(checkSelection(selection));
-  return listPlugins(root, missingRoot).filter(({ name }) =>
-    scopes.reduce((enabled, scope) => toggled(join(root, scope, "plugins", name), enabled), true),
+  return listPlugins(root, missingRoot, files).filter(({ name }) =>
+    scopes.reduce((enabled, scope) => toggled(join(root, scope, "plugins", name), enabled, files), true),
   );
 }
 
@@ -145,38 +154,6 @@ export function compareCodePoints(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
-/** What the file system says about a path. `unknown` carries its error code: something may be there. */
-export type Sighting =
-  | { readonly kind: "absent" }
-  | { readonly kind: "present"; readonly stats: Stats }
-  | { readonly kind: "unknown"; readonly code: string };
-
-/** Looks at a path, following symbolic links. Only ENOENT and ENOTDIR prove that nothing is there. */
-export function sight(path: string): Sighting {
-  try {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return stats === undefined ? { kind: "absent" } : { kind: "present", stats };
-  } catch (error) {
-    const code = errorCode(error);
-    return provesAbsence(code) ? { kind: "absent" } : { kind: "unknown", code };
-  }
-}
-
-/** Whether anything may be at a path: what cannot be looked at counts, so that nobody passes it by unseen. */
-export function mayExist(path: string): boolean {
-  return sight(path).kind !== "absent";
-}
-
-/** The code of a system error, such as `EACCES`. */
-export function errorCode(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "unknown error";
-}
-
-function provesAbsence(code: string): boolean {
-  return code === "ENOENT" || code === "ENOTDIR";
-}
-
 /** The folders that may hold `plugins/<plugin>/.toggle-*`, from the least to the most specific. */
 function toggleScopes({ project, profile }: CheckedSelection): string[] {
   const projectFolder = project === null ? null : join("usr/projects", project, ".a0proj");
@@ -189,26 +166,19 @@ function toggleScopes({ project, profile }: CheckedSelection): string[] {
   ];
 }
 
-function toggled(folder: string, enabled: boolean): boolean {
-  return enabled ? !existsSync(join(folder, TOGGLE_OFF)) : existsSync(join(folder, TOGGLE_ON));
+function toggled(folder: string, enabled: boolean, files: FileView): boolean {
+  // Alone among all files a toggle that cannot be looked at counts as absent, as in the framework.
+  const toggle = files.sight(join(folder, enabled ? TOGGLE_OFF : TOGGLE_ON)).kind === "present";
+  return enabled !== toggle;
 }
 
-function subfolders(root: string, folder: string, missingRoot: "error" | "empty"): string[] {
-  let entries: Dirent[];
-  try {
-    entries = readdirSync(join(root, folder), { withFileTypes: true });
-  } catch (error) {
-    const code = errorCode(error);
-    if (missingRoot === "empty" && provesAbsence(code)) return [];
-    throw new PluginRootError(folder, code);
+function subfolders(root: string, folder: string, missingRoot: "error" | "empty", files: FileView): string[] {
+  const listing = files.list(join(root, folder));
+  if (listing.kind === "listed") {
+    return listing.entries
+      .filter(({ name, isFolder }) => isFolder && !name.startsWith("."))
+      .map(({ name }) => name);
   }
-  return entries
-    .filter((entry) => !entry.name.startsWith(".") && isFolder(join(root, folder, entry.name), entry))
-    .map((entry) => entry.name);
-}
-
-function isFolder(path: string, entry: Dirent): boolean {
-  if (!entry.isSymbolicLink()) return entry.isDirectory();
-  const seen = sight(path);
-  return seen.kind === "present" ? seen.stats.isDirectory() : seen.kind === "unknown";
+  if (missingRoot === "empty" && listing.kind === "absent") return [];
+  throw new PluginRootError(folder, listing.code);
 }

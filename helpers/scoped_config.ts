@@ -5,8 +5,8 @@ import { overrideDefaults } from "./config_environment.ts";
 import type { Environment, FloatTest } from "./config_environment.ts";
 import { checkScope, configPlaces } from "./config_places.ts";
 import type { ConfigScope, ConfigScopeName, Place } from "./config_places.ts";
-import { errorCode, sight } from "./enabled_plugins.ts";
 import type { PluginFolder } from "./enabled_plugins.ts";
+import { disk, errorCode } from "./file_view.ts";
 import { readStrictJson } from "./strict_json.ts";
 import type { JsonProblem } from "./strict_json.ts";
 
@@ -168,12 +168,12 @@ function visit(place: Place): FoundConfig | null {
 }
 
 function open(path: string, scopeName: ConfigScopeName, source: "scoped" | "default"): FoundConfig | null {
-  const seen = sight(path);
+  const seen = disk.sight(path);
   if (seen.kind === "absent") return null;
   if (seen.kind === "unknown") return unreadable(path, scopeName, cannotRead(seen.code));
-  if (seen.stats.isDirectory()) return unreadable(path, scopeName, "it is a folder");
+  if (seen.isFolder) return unreadable(path, scopeName, "it is a folder");
   // Opening a pipe would wait for a writer.
-  if (!seen.stats.isFile()) return unreadable(path, scopeName, "it is not a regular file");
+  if (!seen.isFile) return unreadable(path, scopeName, "it is not a regular file");
   try {
     return { kind: source, path, scopeName, bytes: readFileSync(path) };
   } catch (error) {
@@ -197,7 +197,7 @@ function outcome(
   if (place.kind === "nothing") return { outcome: "not considered", why: place.why };
   if (here?.kind === "unreadable") return { outcome: "unreadable", why: here.problem };
   if (here !== null) return { outcome: "chosen", why: "the first that exists decides" };
-  if (decided && sight(place.path).kind !== "absent") {
+  if (decided && disk.sight(place.path).kind !== "absent") {
     return { outcome: "not reached", why: "a place before it decides" };
   }
   return { outcome: "absent", why: "it does not exist" };

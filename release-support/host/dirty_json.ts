@@ -288,22 +288,26 @@ class DirtyReader {
 
   #string(isKey: boolean): string {
     const quote = this.#char();
-    let content = "";
     this.at += 1;
+    let content = "";
+    let copied = this.at;
     while (!this.#isAtEnd()) {
-      content += this.#take(STRING_RUN);
+      this.#take(STRING_RUN);
       const char = this.#char();
       if (char === "\\") {
+        content += this.#text.slice(copied, this.at);
         const escape = this.#escape();
         content += escape.content;
-        if (escape.endsString) break;
+        if (escape.endsString) return content;
+        copied = this.at;
       } else {
         this.at += char.length;
-        if (char === quote && this.#wasClosingQuote(isKey)) break;
-        content += char;
+        if (char === quote && this.#wasClosingQuote(isKey)) {
+          return content + this.#text.slice(copied, this.at - 1);
+        }
       }
     }
-    return content;
+    return content + this.#text.slice(copied);
   }
 
   /** Judges the quote just read by what follows: writers forget to escape quotes within a text. */

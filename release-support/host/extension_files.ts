@@ -1,8 +1,9 @@
-import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 
-import { compareCodePoints, errorCode } from "../../helpers/enabled_plugins.ts";
-import type { PluginFolder, ScopeSelection } from "../../helpers/enabled_plugins.ts";
+import { compareCodePoints } from "../../helpers/enabled_plugins.ts";
+import type { ScopeSelection } from "../../helpers/enabled_plugins.ts";
+import { disk } from "../../helpers/file_view.ts";
+import type { FileView } from "../../helpers/file_view.ts";
 import { scopePaths } from "./scopes.ts";
 import type { ScopeName, ScopePath } from "./scopes.ts";
 
@@ -72,7 +73,7 @@ export class ExtensionFolderError extends Error {
  * @param root - the host root
  * @param point - the extension point, such as `tool_execute_before` or `_functions/agent/Agent/process_tools/start`
  * @param selection - the agent's project and profile
- * @param enabledPlugins - the plugins that are on for this selection, in name order; read from the root unless given
+ * @param files - what to look at
  * @returns every candidate by stem, in the order in which the winners run
  * @throws ExtensionFolderError when a folder of the point cannot be listed
  * @throws PluginRootError when the enabled plugins cannot be listed
@@ -82,14 +83,13 @@ export function findExtensionFiles(
   root: string,
   point: string,
   selection: ScopeSelection,
-  enabledPlugins?: readonly PluginFolder[],
+  files: FileView = disk,
 ): ExtensionFiles {
   if (point.includes("\0") || point.split("/").includes("..")) {
     throw new TypeError('the name of an extension point must hold neither NUL nor a step ".."');
   }
-  const plugins = enabledPlugins === undefined ? {} : { enabledPlugins };
-  const folders = scopePaths(root, selection, [EXTENSIONS_FOLDER, point], plugins);
-  return groupByStem(folders.map((folder) => ({ ...folder, names: listNames(root, folder) })));
+  const folders = scopePaths(root, selection, [EXTENSIONS_FOLDER, point], { files });
+  return groupByStem(folders.map((folder) => ({ ...folder, names: listNames(root, folder, files) })));
 }
 
 /**
@@ -152,10 +152,8 @@ function preferredNames(names: readonly string[]): Map<string, string[]> {
   return byStem;
 }
 
-function listNames(root: string, { path }: ScopePath): string[] {
-  try {
-    return readdirSync(path);
-  } catch (error) {
-    throw new ExtensionFolderError(relative(root, path), errorCode(error));
-  }
+function listNames(root: string, folder: ScopePath, files: FileView): string[] {
+  const listing = files.list(folder.path);
+  if (listing.kind !== "listed") throw new ExtensionFolderError(relative(root, folder.path), listing.code);
+  return listing.entries.map(({ name }) => name);
 }

@@ -4,10 +4,13 @@ import type { GateHost, McpConfigurationView } from "../../helpers/host.ts";
 import type { Agent } from "./agent.ts";
 import { AgentContext } from "./agent_context.ts";
 import type { ContextOptions } from "./agent_context.ts";
+import { makeBootReport } from "./boot_report.ts";
+import type { BootReport } from "./boot_report.ts";
 import { RepairableException } from "./exceptions.ts";
 import { Extensions } from "./extensions.ts";
 import { McpServers } from "./mcp/mcp_servers.ts";
 import { layOutRoot } from "./root.ts";
+import { RootWatcher } from "./root_watcher.ts";
 import { findToolPolicy, isBlocked } from "./tool_policy.ts";
 import { BUILT_IN_TOOLS } from "./tools.ts";
 import type { LocalTool, Tool } from "./tools.ts";
@@ -18,6 +21,8 @@ export interface HostOptions {
   readonly root: string;
   /** Local tools beside the built-in ones, by name; a built-in one cannot be replaced. */
   readonly tools?: Readonly<Record<string, LocalTool>>;
+  /** Whether changes of plugins, toggles and extensions take effect without a restart; they do unless this is `false`. */
+  readonly watch?: boolean;
 }
 
 /**
@@ -31,26 +36,37 @@ export class Host implements GateHost {
   readonly mcp: McpServers;
   readonly RepairableException = RepairableException;
   readonly #contexts = new Set<AgentContext>();
+  #watcher: RootWatcher | null = null;
+  #watchProblem: string | null = null;
+  #openedInMs = 0;
 
-  private constructor({ root, tools }: HostOptions) {
+  private constructor(root: string, extensions: Extensions, tools: HostOptions["tools"]) {
     this.root = root;
     this.localTools = { ...tools, ...BUILT_IN_TOOLS };
-    this.extensions = new Extensions(root);
+    this.extensions = extensions;
     this.mcp = new McpServers(root);
   }
 
   /**
-   * Opens a host: lays out its root and connects to the globally configured MCP servers. A server that cannot be
-   * reached does not keep the host from opening; `mcp.problems()` names it.
+   * Opens a host: lays out its root, loads its extensions, watches them, and connects to the globally configured MCP
+   * servers. A server that cannot be reached does not keep the host from opening; the boot report names it.
    *
    * @throws Error when the root cannot be laid out
    */
   static async open(options: HostOptions): Promise<Host> {
+    const begin = performance.now();
     const root = resolve(options.root);
     layOutRoot(root);
-    const host = new Host({ ...options, root });
+    const host = new Host(root, await Extensions.load(root), options.tools);
+    if (options.watch !== false) await host.#watch();
     await host.mcp.connect(null);
+    host.#openedInMs = performance.now() - begin;
     return host;
+  }
+
+  /** What was loaded, from where, in which order, what it shadowed, and what was refused. */
+  bootReport(selection: ContextOptions = {}): BootReport {
+    return makeBootReport(this, selection, { ms: this.#openedInMs, watchProblem: this.#watchProblem });
   }
 
   /** Begins a conversation. */
@@ -87,10 +103,25 @@ export class Host implements GateHost {
     throw new RepairableException(`Tool "${tool.name}" is blocked for agent profile "${profile}".`);
   }
 
-  /** Cancels what is under way and closes every connection. Safe to call twice. */
+  /** Cancels what is under way, stops watching, closes every connection. Safe to call twice. */
   async close(): Promise<void> {
     for (const context of this.#contexts) context.cancel();
     this.#contexts.clear();
-    await this.mcp.close();
+    await Promise.all([this.#watcher?.close(), this.mcp.close()]);
+  }
+
+  async #watch(): Promise<void> {
+    this.#watcher = await RootWatcher.start(this.root, {
+      settled: (changed) => {
+        this.extensions.reload(changed).catch((error: unknown) => this.#notWatching(error));
+      },
+      failed: (error) => this.#notWatching(error),
+    });
+    // What changed while the watcher was getting ready.
+    await this.extensions.reload();
+  }
+
+  #notWatching(error: unknown): void {
+    this.#watchProblem = `changes may not be seen until a restart (${error instanceof Error ? error.message : "unknown error"})`;
   }
 }

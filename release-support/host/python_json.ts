@@ -120,57 +120,39 @@ class StrictReader {
   }
 
   #value(): JsonValue {
-    switch (this.#text.charAt(this.#at)) {
-      case "{":
-        return this.#nested(() => this.#object());
-      case "[":
-        return this.#nested(() => this.#array());
-      case '"':
-        return this.#string();
-      default:
-        return this.#wordOrNumber();
-    }
-  }
-
-  #nested<T>(read: () => T): T {
+    const char = this.#text.charAt(this.#at);
+    if (char === '"') return this.#string();
+    if (char !== "{" && char !== "[") return this.#wordOrNumber();
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) {
       throw new SyntaxError(`The text nests more than ${MAX_DEPTH} levels deep. Nest it less.`);
     }
-    const value = read();
+    const value = char === "{" ? this.#object() : this.#array();
     this.#depth -= 1;
     return value;
   }
 
   #object(): JsonObject {
     const object: JsonObject = new Map();
-    this.#list("}", () => {
+    this.#require("{");
+    if (this.#skip("}")) return object;
+    do {
       const name = this.#string();
-      this.#take(WHITE_SPACE);
-      if (!this.#skip(":")) throw new NotJson();
-      this.#take(WHITE_SPACE);
+      this.#require(":");
       object.set(name, this.#value());
-    });
+    } while (this.#skip(","));
+    this.#require("}");
     return object;
   }
 
   #array(): JsonValue[] {
     const array: JsonValue[] = [];
-    this.#list("]", () => array.push(this.#value()));
+    this.#require("[");
+    if (this.#skip("]")) return array;
+    do array.push(this.#value());
+    while (this.#skip(","));
+    this.#require("]");
     return array;
-  }
-
-  /** Reads what stands between two brackets, separated by commas. */
-  #list(close: string, readOne: () => void): void {
-    this.#at += 1;
-    this.#take(WHITE_SPACE);
-    if (this.#skip(close)) return;
-    do {
-      this.#take(WHITE_SPACE);
-      readOne();
-      this.#take(WHITE_SPACE);
-    } while (this.#skip(","));
-    if (!this.#skip(close)) throw new NotJson();
   }
 
   #string(): string {
@@ -191,9 +173,16 @@ class StrictReader {
     return toInteger(number);
   }
 
+  #require(char: string): void {
+    if (!this.#skip(char)) throw new NotJson();
+  }
+
+  /** Passes over a character, with the white space on both sides of it, if it is the next one. */
   #skip(char: string): boolean {
+    this.#take(WHITE_SPACE);
     if (this.#text.charAt(this.#at) !== char) return false;
     this.#at += 1;
+    this.#take(WHITE_SPACE);
     return true;
   }
 

@@ -1,7 +1,9 @@
 import { join, resolve } from "node:path";
 
-import { checkSelection, enabledPlugins, mayExist } from "../../helpers/enabled_plugins.ts";
+import { checkSelection, enabledPlugins } from "../../helpers/enabled_plugins.ts";
 import type { PluginFolder, ScopeSelection } from "../../helpers/enabled_plugins.ts";
+import { disk, mayExist } from "../../helpers/file_view.ts";
+import type { FileView } from "../../helpers/file_view.ts";
 
 /** The kinds of scope, the most specific first. */
 export type ScopeName =
@@ -38,8 +40,10 @@ export interface ScopePathOptions {
   readonly includeDefault?: boolean;
   /** The framework's own folder below the root. */
   readonly defaultRoot?: string;
-  /** The plugins that are on for this selection, in name order; read from the root unless given. */
+  /** The plugins that are on for this selection, in name order; looked up unless given. */
   readonly enabledPlugins?: readonly PluginFolder[];
+  /** What to look at; the disk unless given. */
+  readonly files?: FileView;
 }
 
 /**
@@ -60,12 +64,13 @@ export function scopePaths(
   subpaths: readonly string[],
   options: ScopePathOptions = {},
 ): ScopePath[] {
-  const { mustExistCompletely = true, includePlugins = true } = options;
-  const plugins = includePlugins ? (options.enabledPlugins ?? enabledPlugins(root, selection)) : [];
+  const { mustExistCompletely = true, includePlugins = true, files = disk } = options;
+  const enabled = () => options.enabledPlugins ?? enabledPlugins(root, selection, "error", files);
+  const plugins = includePlugins ? enabled() : [];
   return scopeFolders(resolve(root), selection, plugins, options)
-    .filter(({ path, optional }) => mustExistCompletely || !optional || mayExist(path))
+    .filter(({ path, optional }) => mustExistCompletely || !optional || mayExist(path, files))
     .map(({ scope, plugin, path }) => ({ scope, plugin, path: join(path, ...subpaths) }))
-    .filter(({ path }) => !mustExistCompletely || mayExist(path));
+    .filter(({ path }) => !mustExistCompletely || mayExist(path, files));
 }
 
 /** A scope's own folder; an optional one is a scope only while it exists. */

@@ -23,7 +23,7 @@ export type ToolReading =
   | { readonly kind: "none" };
 
 /**
- * Reads a model's message (SPEC H6). Never throws and takes time in proportion to the message's length.
+ * Reads a model's message (SPEC H6). Whatever the message is, it does not throw, and takes bounded time.
  *
  * @param message - what the model said
  * @returns the request with its arguments as ordinary data, none of which has a prototype; integers beyond 2^53 - 1
@@ -150,11 +150,11 @@ function parseObject(text: string): JsonObject | null {
 
 /**
  * How much the search for objects may still read. Every `{` of a message may begin an object that runs on to the end,
- * so an unbounded search takes quadratic time; the framework's does. Messages of some thousand characters never get
+ * so an unbounded search takes quadratic time; the framework's does. A message of a few thousand characters never gets
  * there. A search that does finds nothing more, so that no tool runs.
  */
 class Allowance {
-  #characters = 32 * 1024 * 1024;
+  #characters = 8 * 1024 * 1024;
 
   spend(characters: number): void {
     this.#characters -= characters;
