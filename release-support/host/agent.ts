@@ -35,15 +35,18 @@ export class Agent implements GateAgent {
   readonly context: AgentContext;
   readonly number: number;
   readonly config: AgentConfig;
+  /** The agent that this one works for; `null` for agent 0. */
+  readonly superior: Agent | null;
   readonly history = new History();
   readonly #data = new Map<string, unknown>();
   readonly #loopData: LoopData = { currentTool: null };
 
-  constructor(context: AgentContext, number: number, config: AgentConfig) {
+  constructor(context: AgentContext, number: number, config: AgentConfig, superior: Agent | null = null) {
     this.host = context.host;
     this.context = context;
     this.number = number;
-    this.config = config;
+    this.config = Object.freeze({ ...config });
+    this.superior = superior;
   }
 
   /** The loop data of the call that this code runs in; between calls the agent's own. */

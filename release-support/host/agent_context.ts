@@ -1,4 +1,7 @@
+import { once } from "node:events";
+
 import { Agent } from "./agent.ts";
+import { InterventionException } from "./exceptions.ts";
 import type { Host } from "./host.ts";
 import { Log } from "./log.ts";
 import { validateProjectName } from "./projects.ts";
@@ -11,17 +14,23 @@ export interface ContextOptions {
   readonly profile?: string;
 }
 
-/** One conversation: its data, its chat log, its agents, and the cancellation of what is under way in it. */
+/** One conversation: its data, its chat log, its agents, and control over what is under way in it. */
 export class AgentContext {
   readonly host: Host;
   readonly log = new Log();
   readonly agent0: Agent;
+  /** The agent that a worker's context was made for; `null` for a conversation of its own. */
+  readonly parent: Agent | null;
   readonly #data = new Map<string, unknown>();
+  readonly #resumed = new EventTarget();
   #task = new AbortController();
+  #paused = false;
+  #interventions: string[] = [];
 
   /** @throws TypeError when the project's name is not one that a folder can have */
-  constructor(host: Host, options: ContextOptions = {}) {
+  constructor(host: Host, options: ContextOptions = {}, parent: Agent | null = null) {
     this.host = host;
+    this.parent = parent;
     if (options.project !== undefined) this.#data.set("project", projectName(options.project));
     this.agent0 = new Agent(this, 0, { profile: options.profile ?? "" });
   }
@@ -55,6 +64,41 @@ export class AgentContext {
     const task = this.#task;
     this.#task = new AbortController();
     task.abort(reason);
+  }
+
+  /** Holds the agents at their next step. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /** Lets held agents go on. */
+  resume(): void {
+    this.#paused = false;
+    this.#resumed.dispatchEvent(new Event("resumed"));
+  }
+
+  /** Steps in with a message: the agent's turn is dropped at its next step, and it sees the message. */
+  intervene(message: string): void {
+    this.#interventions.push(message);
+  }
+
+  /**
+   * The step at which an agent can be held or interrupted: before every turn, and before a tool runs.
+   *
+   * @throws InterventionException when somebody stepped in; the reason of `signal` when that fires
+   */
+  async checkIntervention(agent: Agent, signal: AbortSignal): Promise<void> {
+    while (this.#paused) {
+      signal.throwIfAborted();
+      // Rejects when the signal fires; what it rejects with is thrown above.
+      await once(this.#resumed, "resumed", { signal }).catch(() => undefined);
+    }
+    signal.throwIfAborted();
+    const [message, ...later] = this.#interventions;
+    if (message === undefined) return;
+    this.#interventions = later;
+    agent.history.add({ role: "user", content: message });
+    throw new InterventionException("somebody stepped in");
   }
 }
 

@@ -57,6 +57,21 @@ export function readRoot(source: DirtyText, start: number): RootReading {
 }
 
 /**
+ * Takes over an already parsed value in the form that the tolerant reader gives; the counterpart of {@link toPlain}. What
+ * JSON does not have becomes null.
+ */
+export function fromPlain(value: unknown): JsonValue {
+  if (Array.isArray(value)) return value.map(fromPlain);
+  if (value instanceof Map)
+    return new Map([...value].map(([key, member]) => [String(key), fromPlain(member)]));
+  if (typeof value === "object" && value !== null) {
+    return new Map(Object.entries(value).map(([key, member]) => [key, fromPlain(member)]));
+  }
+  const isScalar = ["string", "number", "bigint", "boolean"].includes(typeof value);
+  return isScalar ? (value as JsonValue) : null;
+}
+
+/**
  * Turns a value into ordinary JavaScript data. Objects get no prototype, and a member `__proto__` is a member like
  * any other; integer-like names move to the front, as JavaScript has it. Bigints stay bigints.
  */

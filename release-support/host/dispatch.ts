@@ -29,7 +29,7 @@ async function runSteps(agent: Agent, { name, args }: ToolRequest): Promise<Tool
   try {
     const tool = (await agent.host.mcp.findTool(agent, name)) ?? localTool(agent, name);
     loopData.currentTool = tool;
-    signal.throwIfAborted();
+    await agent.context.checkIntervention(agent, signal);
     await agent.host.extensions.call("tool_execute_before", agent, { toolArgs: args, toolName: name });
     signal.throwIfAborted();
     requireUnchanged(loopData.currentTool, tool);

@@ -6,13 +6,14 @@ import { AgentContext } from "./agent_context.ts";
 import type { ContextOptions } from "./agent_context.ts";
 import { makeBootReport } from "./boot_report.ts";
 import type { BootReport } from "./boot_report.ts";
+import { BUILT_IN_TOOLS } from "./built_in_tools.ts";
 import { RepairableException } from "./exceptions.ts";
 import { Extensions } from "./extensions.ts";
 import { McpServers } from "./mcp/mcp_servers.ts";
+import type { ModelTurn } from "./monologue.ts";
 import { layOutRoot } from "./root.ts";
 import { RootWatcher } from "./root_watcher.ts";
 import { findToolPolicy, isBlocked } from "./tool_policy.ts";
-import { BUILT_IN_TOOLS } from "./tools.ts";
 import type { LocalTool, Tool } from "./tools.ts";
 
 /** What a host is opened with. */
@@ -21,9 +22,17 @@ export interface HostOptions {
   readonly root: string;
   /** Local tools beside the built-in ones, by name; a built-in one cannot be replaced. */
   readonly tools?: Readonly<Record<string, LocalTool>>;
+  /** What the model of a subordinate agent says, turn by turn, to a message; without it there are none (SPEC H9). */
+  readonly subordinateModel?: SubordinateModel;
   /** Whether changes of plugins, toggles and extensions take effect without a restart; they do unless this is `false`. */
   readonly watch?: boolean;
 }
+
+/** A scripted model: what an agent says, turn by turn, when it is given a message. */
+export type SubordinateModel = (
+  agent: Agent,
+  message: string,
+) => Iterable<ModelTurn> | AsyncIterable<ModelTurn>;
 
 /**
  * An Agent Zero-style plugin host: one root with its plugins, extensions, projects, profiles and MCP servers. Several
@@ -34,15 +43,17 @@ export class Host implements GateHost {
   readonly localTools: Readonly<Record<string, LocalTool>>;
   readonly extensions: Extensions;
   readonly mcp: McpServers;
+  readonly subordinateModel: SubordinateModel | null;
   readonly RepairableException = RepairableException;
   readonly #contexts = new Set<AgentContext>();
   #watcher: RootWatcher | null = null;
   #watchProblem: string | null = null;
   #openedInMs = 0;
 
-  private constructor(root: string, extensions: Extensions, tools: HostOptions["tools"]) {
+  private constructor(root: string, extensions: Extensions, options: HostOptions) {
     this.root = root;
-    this.localTools = { ...tools, ...BUILT_IN_TOOLS };
+    this.localTools = { ...options.tools, ...BUILT_IN_TOOLS };
+    this.subordinateModel = options.subordinateModel ?? null;
     this.extensions = extensions;
     this.mcp = new McpServers(root);
   }
@@ -57,7 +68,7 @@ export class Host implements GateHost {
     const begin = performance.now();
     const root = resolve(options.root);
     layOutRoot(root);
-    const host = new Host(root, await Extensions.load(root), options.tools);
+    const host = new Host(root, await Extensions.load(root), options);
     if (options.watch !== false) await host.#watch();
     await host.mcp.connect(null);
     host.#openedInMs = performance.now() - begin;

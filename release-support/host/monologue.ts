@@ -31,8 +31,8 @@ export async function monologue(
   const { signal } = agent.context;
   let previous: ModelTurn | null = null;
   for await (const turn of turns) {
-    signal.throwIfAborted();
     try {
+      await agent.context.checkIntervention(agent, signal);
       const answer = await takeTurn(agent, turn, previous);
       if (answer !== null) return { kind: "answer", message: answer };
     } catch (error) {

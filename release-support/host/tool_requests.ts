@@ -1,5 +1,5 @@
 import { strip } from "../../helpers/python_text.ts";
-import { DirtyText, parseDirtyJson, readRoot, toPlain } from "./dirty_json.ts";
+import { DirtyText, fromPlain, parseDirtyJson, readRoot, toPlain } from "./dirty_json.ts";
 import type { JsonObject, JsonValue } from "./dirty_json.ts";
 
 /** A tool request in its one usual form. */
@@ -31,14 +31,23 @@ export type ToolReading =
  */
 export function readToolRequest(message: string): ToolReading {
   const normalized = normalizeToolRequest(extractToolRequest(message));
-  if (normalized.kind === "request") {
-    return {
-      kind: "request",
-      name: normalized.name,
-      args: toPlain(normalized.args) as Record<string, unknown>,
-    };
-  }
+  if (normalized.kind === "request") return toReading(normalized);
   return { kind: isMisformattedToolRequest(message) ? "misformatted" : "none" };
+}
+
+/**
+ * Reads a tool request that is an object already, such as an entry of a parallel call.
+ *
+ * @param value - an object as a model's arguments hold it
+ * @returns the request, or `none`
+ */
+export function readToolRequestObject(value: unknown): ToolReading {
+  const normalized = normalizeToolRequest(fromPlain(value));
+  return normalized.kind === "request" ? toReading(normalized) : { kind: "none" };
+}
+
+function toReading({ name, args }: NamedCall): ToolReading {
+  return { kind: "request", name, args: toPlain(args) as Record<string, unknown> };
 }
 
 /**

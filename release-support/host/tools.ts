@@ -27,11 +27,6 @@ export type LocalTool = (
   call: { readonly agent: Agent; readonly signal: AbortSignal },
 ) => string | ToolResponse | Promise<string | ToolResponse>;
 
-/** The local tools that every host has. `response` ends the loop with its text. */
-export const BUILT_IN_TOOLS: Readonly<Record<string, LocalTool>> = {
-  response: (args) => ({ message: textOf(args["text"] ?? args["message"]), breakLoop: true }),
-};
-
 /**
  * Finds a local tool by its exact name, or gives the `unknown` tool, which tells the model that there is none
  * (SPEC H6).
@@ -48,8 +43,4 @@ export function localTool(agent: Agent, name: string): Tool {
       return typeof result === "string" ? { message: result, breakLoop: false } : result;
     },
   };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value ?? "");
 }

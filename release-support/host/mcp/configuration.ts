@@ -1,6 +1,6 @@
 import { normalizeServerName } from "../../../helpers/names.ts";
 import { strip } from "../../../helpers/python_text.ts";
-import { tryParse } from "../dirty_json.ts";
+import { fromPlain, tryParse } from "../dirty_json.ts";
 import type { JsonValue } from "../dirty_json.ts";
 import { isTruthy, pythonText } from "../python_value.ts";
 import { splitStdioCommand } from "./stdio_command.ts";
@@ -125,18 +125,6 @@ function readText(text: string): JsonValue {
     if (!(error instanceof SyntaxError)) throw error;
     return null;
   }
-}
-
-/** Takes over an already parsed value in the form that the tolerant reader gives. */
-function fromPlain(value: unknown): JsonValue {
-  if (Array.isArray(value)) return value.map(fromPlain);
-  if (value instanceof Map)
-    return new Map([...value].map(([key, member]) => [String(key), fromPlain(member)]));
-  if (typeof value === "object" && value !== null) {
-    return new Map(Object.entries(value).map(([key, member]) => [key, fromPlain(member)]));
-  }
-  const isScalar = ["string", "number", "bigint", "boolean"].includes(typeof value);
-  return isScalar ? (value as JsonValue) : null;
 }
 
 function isEntry(value: JsonValue): value is Map<string, JsonValue> {
