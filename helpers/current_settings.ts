@@ -68,13 +68,9 @@ export function describeFile(scopeName: ConfigScopeName): string {
 }
 
 function scopeOf(agent: GateAgent): ConfigScope {
-  const project = agent.context.getData("project");
-  return {
-    root: agent.host.root,
-    plugin: PLUGIN_NAME,
-    project: typeof project === "string" ? project : null,
-    profile: agent.config.profile,
-  };
+  // Whatever else than a text stands there is refused as a name: it must not pass for "no project".
+  const project = (agent.context.getData("project") ?? null) as string | null;
+  return { root: agent.host.root, plugin: PLUGIN_NAME, project, profile: agent.config.profile };
 }
 
 function isUntouchedDefault(found: FoundConfig): boolean {

@@ -15,12 +15,7 @@ export { DECISIONS_KEY, LAST_OBSERVATION_KEY, MAX_RECORDS } from "./evidence.ts"
 export type { DecisionRecord, ObservationRecord, PolicyRecord } from "./evidence.ts";
 export { gate } from "./gate.ts";
 export { GUILD_ORIGIN, GuildPreflight } from "./guild_preflight.ts";
-export type {
-  Observation,
-  PreflightError,
-  PreflightOutcome,
-  PreflightQuestion,
-} from "./guild_preflight.ts";
+export type { Observation, PreflightError, PreflightOutcome, PreflightQuestion } from "./guild_preflight.ts";
 export type {
   GateAgent,
   GateHost,

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 
+import { checkSelection } from "../../helpers/enabled_plugins.ts";
 import { Agent } from "./agent.ts";
 import { InterventionException } from "./exceptions.ts";
 import type { Host } from "./host.ts";
@@ -44,10 +45,14 @@ export class AgentContext {
     this.#data.set(key, value);
   }
 
-  /** The project that the context works on, or `null`. */
+  /**
+   * The project that the context works on, or `null`.
+   *
+   * @throws TypeError when the data key holds anything that cannot be a project's name: no scope may be guessed then
+   */
   get project(): string | null {
-    const project = this.#data.get("project");
-    return typeof project === "string" && project !== "" ? project : null;
+    return checkSelection({ project: (this.#data.get("project") as string | null | undefined) ?? null })
+      .project;
   }
 
   /** Fires when what is under way in the context is cancelled. */
