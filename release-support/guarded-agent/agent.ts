@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+
 import { runLoop } from "./agent_loop.ts";
 import type { LoopParts } from "./agent_loop.ts";
 import { readRecord } from "./arguments.ts";
@@ -41,6 +43,8 @@ export class GuardedMcpAgent {
   private constructor(key: symbol, parts: AgentParts) {
     if (key !== inside) throw new TypeError("use GuardedMcpAgent.create");
     this.#parts = parts;
+    // One listener for each run that waits is no leak.
+    setMaxListeners(Infinity, this.#lifetime.signal);
     Object.freeze(this);
   }
 

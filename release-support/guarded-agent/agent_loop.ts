@@ -3,6 +3,7 @@ import { GuardedAgentError } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 import { readModelTurn } from "./model_turn.ts";
 import type { AgentSettings } from "./options.ts";
+import { inParallel } from "./parallel.ts";
 import type { Message, ModelTurn, ToolCall } from "./prompt_executor.ts";
 import { denialMessage, fixedMessage, outcomeMessage } from "./tool_messages.ts";
 import type { ToolRegistry } from "./tool_registry.ts";
@@ -63,20 +64,13 @@ async function toolCall(
   const decision = await guard.check(tool.endpoint, signal);
   if (decision.kind !== "allowed") return denialMessage(call, decision);
   const { toolTimeoutSeconds } = settings;
-  const outcome = await tool.connection.call(call.name, call.arguments, signal, toolTimeoutSeconds);
+  const outcome = await tool.connection.call(
+    tool.description.name,
+    call.arguments,
+    signal,
+    toolTimeoutSeconds,
+  );
   return outcomeMessage(call, outcome);
-}
-
-/** All at once, results in order. A failure is reported only after every one has ended: nothing goes on behind it. */
-async function inParallel<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item, index: number) => Promise<Result>,
-): Promise<Result[]> {
-  const ends = await Promise.allSettled(items.map(work));
-  return ends.map((end) => {
-    if (end.status === "rejected") throw end.reason as Error;
-    return end.value;
-  });
 }
 
 function textMessage(role: "system" | "user", text: string): Message {

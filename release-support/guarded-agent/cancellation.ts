@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+
 /**
  * Settles as the promise does, but rejects with the signal's reason as soon as that fires. The promise is not
  * abandoned unheard: if it fails later, nobody is told.
@@ -27,6 +29,8 @@ export class Scope {
     deadline?: { readonly seconds: number; readonly reason: Error },
   ) {
     this.#parents = parents;
+    // One listener for each call of a turn is no leak. Not 0, the usual word for "no bound": Node 20 then fails to tell.
+    setMaxListeners(Infinity, this.#controller.signal);
     for (const parent of parents) {
       if (parent.aborted) this.#controller.abort(parent.reason);
       parent.addEventListener("abort", this.#onAbort);

@@ -1,8 +1,8 @@
-// Not shared: the plugin reports to a host, this library to its caller. Shared: the codes of a failed request.
-import type { RequestError } from "../../helpers/guild_request.ts";
+// Not shared: the plugin reports to a host, this library to its caller. The codes of a failed request are the plugin's
+// (`RequestError`), restated, so that the public types need none of Node's; the compiler sees to it that none is missing.
 
 /** Each error of the agent in words of our own. */
-const AGENT_ERRORS = {
+export const AGENT_ERRORS = {
   resolution_failed: "the host name of an endpoint has no address; check the URL and the resolver",
   address_refused: "an endpoint has an address that is not public; nothing was connected to",
   connect_failed: "no connection to an endpoint; check that it is up",
@@ -31,22 +31,8 @@ export class GuardedAgentError extends Error {
   }
 }
 
-/** Each way in which a body breaks the contract. */
-export type ContractError =
-  | "too_large"
-  | "invalid_utf8"
-  | "invalid_json"
-  | "duplicate_member"
-  | "too_deep"
-  | "other_target"
-  | "unlisted_check"
-  | "inconsistent";
-
-/** Why a preflight gave no usable evidence: a closed list (SPEC G5). */
-export type GuardedPreflightError = RequestError | ContractError | "deadline" | "cached";
-
 /** Each failure of a preflight in words of our own. */
-export const PREFLIGHT_ERRORS: Readonly<Record<GuardedPreflightError, string>> = {
+export const PREFLIGHT_ERRORS = {
   deadline: "no complete answer within five seconds",
   connect: "no connection to the Guild at a public address",
   tls: "no trustworthy TLS connection to the Guild",
@@ -64,4 +50,21 @@ export const PREFLIGHT_ERRORS: Readonly<Record<GuardedPreflightError, string>> =
   other_target: "the Guild's answer is about another URL",
   unlisted_check: "the Guild's answer has a check that the pinned contract does not know",
   inconsistent: "the Guild's answer contradicts the pinned contract or itself",
-};
+} as const;
+
+/** Why a preflight gave no usable evidence: a closed list (SPEC G5). */
+export type GuardedPreflightError = keyof typeof PREFLIGHT_ERRORS;
+
+/** The codes for a body that breaks the contract. */
+export type ContractError = Exclude<
+  GuardedPreflightError,
+  | "deadline"
+  | "connect"
+  | "tls"
+  | "status"
+  | "redirect"
+  | "encoding"
+  | "content_type"
+  | "truncated"
+  | "cached"
+>;

@@ -11,7 +11,7 @@ export type { AllowableVerdict, PolicyDecision, PolicyDenial, PreflightPolicyFie
 export type { PreflightObservation } from "./observation.ts";
 export { GuardedAgentError } from "./errors.ts";
 export type { GuardedAgentErrorCode, GuardedPreflightError } from "./errors.ts";
-export { PINNED_CONTRACT } from "./strict_contract.ts";
+export { PINNED_CONTRACT } from "./pinned_contract.ts";
 export { ScriptedPromptExecutor } from "./prompt_executor.ts";
 export type {
   ContentItem,

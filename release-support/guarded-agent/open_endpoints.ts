@@ -3,6 +3,7 @@ import { GuardedAgentError } from "./errors.ts";
 import { McpConnection } from "./mcp_connection.ts";
 import type { Network } from "./network.ts";
 import type { AgentSettings } from "./options.ts";
+import { inParallel } from "./parallel.ts";
 import type { EndpointTools } from "./tool_registry.ts";
 
 /**
@@ -21,19 +22,17 @@ export async function openEndpoints(
   const scope = new Scope(parents, { seconds: settings.openTimeoutSeconds, reason });
   const opened: McpConnection[] = [];
   try {
-    const endings = await Promise.allSettled(
-      settings.endpoints.map(async (endpoint) => {
-        try {
-          return await openEndpoint(endpoint, network, scope.signal, opened);
-        } catch (error) {
-          // Its reason becomes that of all the others.
-          scope.abort(error as Error);
-          throw error;
-        }
-      }),
-    );
+    const endpoints = await inParallel(settings.endpoints, async (endpoint) => {
+      try {
+        return await openEndpoint(endpoint, network, scope.signal, opened);
+      } catch (error) {
+        // Its reason becomes that of all the others.
+        scope.abort(error as Error);
+        throw error;
+      }
+    });
     scope.signal.throwIfAborted();
-    return endings.flatMap((ending) => (ending.status === "fulfilled" ? [ending.value] : []));
+    return endpoints;
   } catch (error) {
     await Promise.all(opened.map((connection) => connection.close()));
     throw error;

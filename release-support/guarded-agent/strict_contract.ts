@@ -1,25 +1,10 @@
-// Shared with the plugin: the strict JSON reader and the contract. Stricter here: 64 KiB, exactly the six checks,
-// nothing that looks like a cached answer, and a code of its own for each way to break the contract.
-import type { ResponseHeaders } from "../../helpers/guild_request.ts";
+// Shared with the plugin: the strict JSON reader and the contract. Stricter here: 64 KiB, exactly the six checks, and a
+// code of its own for each way to break the contract.
 import { readPreflightAnswer } from "../../helpers/preflight_contract.ts";
 import type { Statuses, Verdict } from "../../helpers/preflight_contract.ts";
 import { readStrictJson } from "../../helpers/strict_json.ts";
 import type { JsonProblem, JsonValue } from "../../helpers/strict_json.ts";
 import type { ContractError } from "./errors.ts";
-
-/**
- * The state of the service's free contract that this client was written for (SPEC G5). A check with a new name, or a
- * summary with another meaning, is refused until someone has reviewed it and moved this pin.
- */
-export const PINNED_CONTRACT: {
-  readonly file: string;
-  readonly commit: string;
-  readonly sha256: string;
-} = Object.freeze({
-  file: "preflight.py",
-  commit: "8dae8d2",
-  sha256: "bc7e8cdce5395fbf225d704ad82f88819e51863afc5c1aeecd184c9edf03d7c1",
-});
 
 /** The largest body that is read, in bytes (SPEC G5). */
 export const MAX_BODY_BYTES = 65_536;
@@ -68,44 +53,4 @@ export function readStrictAnswer(body: Uint8Array, target: string): StrictReadin
 function namesOtherTarget(value: JsonValue, target: string): boolean {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, "target")) return false;
   return (value as { readonly target: unknown }).target !== target;
-}
-
-/** The headers in which caches say what they did. */
-const CACHE_REPORTS = ["cache-status", "cf-cache-status", "x-cache", "x-vercel-cache"] as const;
-
-/** What else about caching an operator may want to see. */
-const CACHE_HEADERS = [
-  ...CACHE_REPORTS,
-  "age",
-  "cache-control",
-  "date",
-  "etag",
-  "expires",
-  "last-modified",
-  "pragma",
-  "vary",
-] as const;
-
-/** A whole word that speaks of a stored answer; words that end in "hit" too, as in `TCP_HIT` and `RefreshHit`. */
-const STORED = /(?<![a-z0-9])(?:[a-z0-9]*hit|stale|revalidated|updating)(?![a-z0-9])/i;
-
-/**
- * Whether an answer looks like one from a cache: an `Age` above 0 or one that is no number, or a cache that says so
- * (SPEC G5). `MISS`, `BYPASS`, `DYNAMIC`, `EXPIRED` and no such header at all do not.
- */
-export function looksCached(headers: ResponseHeaders): boolean {
-  const ages = [headers["age"] ?? []].flat();
-  return (
-    ages.some((age) => !/^\s*0+\s*$/.test(age)) ||
-    CACHE_REPORTS.some((name) => [headers[name] ?? []].flat().some((value) => STORED.test(value)))
-  );
-}
-
-/** The headers about caching, each in one text. */
-export function cacheHeadersOf(headers: ResponseHeaders): Readonly<Record<string, string>> {
-  const found = CACHE_HEADERS.flatMap((name) => {
-    const value = headers[name];
-    return value === undefined ? [] : [[name, [value].flat().join(", ")] as const];
-  });
-  return Object.freeze(Object.fromEntries(found));
 }

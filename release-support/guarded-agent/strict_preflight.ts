@@ -2,12 +2,13 @@
 // 64 KiB, the Guild's own addresses screened, cached-looking answers refused.
 import { requestJson } from "../../helpers/guild_request.ts";
 import type { GuildResponse } from "../../helpers/guild_request.ts";
+import { cacheHeadersOf, looksCached } from "./cache_signs.ts";
 import { Scope } from "./cancellation.ts";
 import type { GuardedPreflightError } from "./errors.ts";
 import type { Network } from "./network.ts";
 import type { PreflightObservation } from "./observation.ts";
 import { screenedLookup } from "./screened_lookup.ts";
-import { cacheHeadersOf, looksCached, MAX_BODY_BYTES, readStrictAnswer } from "./strict_contract.ts";
+import { MAX_BODY_BYTES, readStrictAnswer } from "./strict_contract.ts";
 
 /** The one deadline of a preflight, from name resolution to the last byte, in seconds (SPEC G5). */
 export const PREFLIGHT_SECONDS = 5;

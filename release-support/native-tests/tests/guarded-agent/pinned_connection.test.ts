@@ -13,7 +13,16 @@ import { PinnedConnection } from "../../../guarded-agent/pinned_connection.ts";
 import { lookupOf, screenedLookup } from "../../../guarded-agent/screened_lookup.ts";
 import { loopbackNetwork } from "../../../guarded-agent/testing.ts";
 import { LoopbackListener } from "../../../guild/scripted_guild.ts";
-import { authority, Bench, countingListener, HOST, loopback, rejection, rejectionCode } from "./support.ts";
+import {
+  authority,
+  Bench,
+  countingListener,
+  HOST,
+  loopback,
+  rejection,
+  rejectionCode,
+  stallingServer,
+} from "./support.ts";
 
 const never = new AbortController().signal;
 const guild = { origin: "http://127.0.0.1:1" };
@@ -256,6 +265,29 @@ describe("guarded agent: pinned connection", () => {
     it("refuse a compressed answer, which was not asked for [G2]", async () => {
       const url = await serverWith(() => [200, { "content-encoding": "gzip" }, "x"]);
       expect(await rejection((await pinned(url)).fetch(url))).to.be.instanceOf(Error);
+    });
+
+    it("give up connecting when the connection is closed [G7]", async () => {
+      const stalling = await stallingServer(bench);
+      const url = `https://${HOST}:${new URL(stalling.origin).port}/mcp`;
+      const connection = await pinned(url);
+      const asking = rejection(connection.fetch(url));
+      await Promise.race([stalling.connected, asking]);
+      await connection.close();
+      expect(await asking).to.be.instanceOf(Error);
+      await stalling.listener.waitForSocketClose();
+    });
+
+    it("give up connecting when the signal fires that they are made under [G7]", async () => {
+      const stalling = await stallingServer(bench);
+      const url = `https://${HOST}:${new URL(stalling.origin).port}/mcp`;
+      const connection = await pinned(url);
+      const controller = new AbortController();
+      const asking = connection.within(controller.signal, () => connection.fetch(url));
+      await Promise.race([stalling.connected, asking]);
+      controller.abort();
+      expect(await rejection(asking)).to.be.instanceOf(Error);
+      await stalling.listener.waitForSocketClose();
     });
 
     it("end with the signal they are made under, and their connection with them [G7]", async () => {

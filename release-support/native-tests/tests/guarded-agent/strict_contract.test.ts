@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect } from "chai";
 
 import { PINNED_CONTRACT } from "../../../guarded-agent/index.ts";
-import { looksCached, MAX_BODY_BYTES, readStrictAnswer } from "../../../guarded-agent/strict_contract.ts";
+import { looksCached } from "../../../guarded-agent/cache_signs.ts";
+import { MAX_BODY_BYTES, readStrictAnswer } from "../../../guarded-agent/strict_contract.ts";
 import { healthy, preflightBody } from "../../../guild/preflight_bodies.ts";
 import { packageRoot } from "../../../package_root.ts";
 
@@ -44,7 +45,7 @@ describe("guarded agent: the pinned contract", () => {
 
   it("takes a consistent answer with the statuses as they are [G5, G6]", () => {
     const result = readStrictAnswer(Buffer.from(JSON.stringify(healthy(target))), target);
-    if (result.kind !== "answer") return expect.fail(result.error);
+    if (result.kind !== "answer") expect.fail(result.error);
     expect(result.verdict).to.equal("no_failed_checks");
     expect(result.statuses).to.include({ protocol_handshake: "proven", agent_card_signed: "unknown" });
     expect(result.text).to.equal(JSON.stringify(healthy(target)));

@@ -72,7 +72,7 @@ describe("guarded agent: preflight", () => {
   it("leaves unknown unknown [G6]", async () => {
     const { network } = await guildAnd();
     const observation = await askGuild(target, network, never);
-    if (observation.kind !== "answered") return expect.fail(observation.error);
+    if (observation.kind !== "answered") expect.fail(observation.error);
     expect(observation.statuses).to.deep.equal({
       endpoint_reachable: "proven",
       protocol_handshake: "proven",
@@ -86,7 +86,7 @@ describe("guarded agent: preflight", () => {
   it("gives observations that nobody can change [G6, G8]", async () => {
     const { network } = await guildAnd();
     const observation = await askGuild(target, network, never);
-    if (observation.kind !== "answered") return expect.fail(observation.error);
+    if (observation.kind !== "answered") expect.fail(observation.error);
     for (const part of [observation, observation.statuses, observation.returnedCacheHeaders]) {
       expect(Object.isFrozen(part)).to.equal(true);
     }
@@ -201,6 +201,27 @@ describe("guarded agent: preflight", () => {
       const observation = await askByName({ origin }, () => ["127.0.0.1", "10.0.0.5"]);
       expect(observation).to.include({ kind: "failed", error: "connect" });
       expect(guild.connections).to.equal(0);
+    });
+
+    it("are awaited no longer than the caller wants: a late answer leads to no connection [G5, G7]", async () => {
+      const guild = await countingListener(bench, "127.0.0.1");
+      const guildOrigin = `https://guild.example.com:${guild.port}`;
+      const controller = new AbortController();
+      const reason = new Error("the caller changed his mind");
+      let answer: (addresses: string[]) => void = () => undefined;
+      const resolve = () => {
+        queueMicrotask(() => controller.abort(reason));
+        return new Promise<string[]>((resolved) => {
+          answer = resolved;
+        });
+      };
+      const network = loopbackNetwork(loopback({ origin: guildOrigin }, { resolve }));
+      expect(await rejection(askGuild(target, network, controller.signal))).to.equal(reason);
+      answer(["127.0.0.1"]);
+      // A connection that followed would be counted by now: this one is begun after it.
+      const later = loopbackNetwork(loopback({ origin: guildOrigin }));
+      expect(await askGuild(target, later, never)).to.include({ kind: "failed" });
+      expect(guild.connections).to.equal(1);
     });
 
     it("do not stand in for its certificate [G2]", async () => {

@@ -1,5 +1,7 @@
-import { createServer } from "node:net";
 import { once } from "node:events";
+import { createServer as createHttpsServer } from "node:https";
+import { createServer } from "node:net";
+import { json } from "node:stream/consumers";
 
 import { expect } from "chai";
 
@@ -7,14 +9,14 @@ import { createTestAuthority } from "../../../fixtures/test_certificates.ts";
 import type { CertificateOptions, TestAuthority } from "../../../fixtures/test_certificates.ts";
 import { startMcpServer } from "../../../fixtures/mcp_server.ts";
 import type { McpServerFixture, McpServerOptions } from "../../../fixtures/mcp_server.ts";
-import { startScriptedGuild } from "../../../guild/scripted_guild.ts";
+import { LoopbackListener, startScriptedGuild } from "../../../guild/scripted_guild.ts";
 import type { ScriptedGuild, ScriptedGuildOptions } from "../../../guild/scripted_guild.ts";
 import { PreflightPolicy, PublicMcpEndpoint, ScriptedPromptExecutor } from "../../../guarded-agent/index.ts";
 import type {
   GuardedMcpAgent,
   GuardedMcpAgentOptions,
   Message,
-  ScriptedTurn,
+  ModelTurn,
   ToolCall,
 } from "../../../guarded-agent/index.ts";
 import { createOnLoopback } from "../../../guarded-agent/testing.ts";
@@ -80,7 +82,8 @@ export class Bench {
       policy: HEALTHY_PASSES,
       ...options,
     });
-    this.onClose(() => agent.close());
+    // What a first `close` throws is for the test to look at.
+    this.onClose(() => agent.close().catch(() => undefined));
     return agent;
   }
 
@@ -114,7 +117,7 @@ export function endpointOf(server: { readonly url: string }, host = HOST): Publi
 }
 
 /** A model turn that calls tools, each with `text` as its argument; the id is the position. */
-export function calling(...tools: readonly (readonly [name: string, text: string])[]): ScriptedTurn {
+export function calling(...tools: readonly (readonly [name: string, text: string])[]): ModelTurn {
   const calls = tools.map(([name, text], index): ToolCall => ({
     id: String(index),
     name,
@@ -124,7 +127,7 @@ export function calling(...tools: readonly (readonly [name: string, text: string
 }
 
 /** A model turn that ends the run. */
-export function answering(text = "done"): ScriptedTurn {
+export function answering(text = "done"): ModelTurn {
   return { kind: "answer", text };
 }
 
@@ -176,4 +179,35 @@ export async function countingListener(bench: Bench, host: string, port = 0): Pr
     },
     port: bound.port,
   };
+}
+
+/** A server with a session but without tools that never answers the session's end. */
+export async function deafServer(bench: Bench): Promise<{ url: string; listener: LoopbackListener }> {
+  const server = createHttpsServer(authority().issue({ names: [HOST] }), (request, response) => {
+    if (request.method !== "POST") return;
+    void json(request).then((message) => {
+      const { id } = message as { readonly id?: number };
+      if (id === undefined) return response.writeHead(202).end();
+      const serverInfo = { name: "deaf", version: "1" };
+      const result = { protocolVersion: "2025-03-26", capabilities: {}, serverInfo };
+      response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "1" });
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });
+  });
+  const listener = new LoopbackListener(server);
+  const address = await listener.listen();
+  bench.onClose(() => listener.close());
+  return { url: `https://${address}`, listener };
+}
+
+/** A server that accepts TCP and reads, but never shakes hands. */
+export async function stallingServer(
+  bench: Bench,
+): Promise<{ origin: string; url: string; connected: Promise<unknown>; listener: LoopbackListener }> {
+  const server = createServer((socket) => socket.resume());
+  const connected = once(server, "connection");
+  const listener = new LoopbackListener(server);
+  const origin = `https://${await listener.listen()}`;
+  bench.onClose(() => listener.close());
+  return { origin, url: `${origin}/mcp`, connected, listener };
 }

@@ -1,0 +1,17 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { expect } from "chai";
+
+import { packageRoot } from "../../../package_root.ts";
+
+const example = join(packageRoot, "dist", "release-support", "guarded-agent", "offline_example.js");
+
+describe("guarded agent: offline example", () => {
+  it("runs in a process of its own, says what is synthetic, and makes exactly one invocation [G10]", async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [example]);
+    expect(stdout).to.contain("SYNTHETIC");
+    expect(stdout).to.match(/^invocations of the tool: 1$/m);
+  });
+});
