@@ -3,6 +3,7 @@ import type { LookupFunction } from "node:net";
 import { performance } from "node:perf_hooks";
 
 import type { RequestError } from "./guild_request.ts";
+import { onAbort } from "./on_abort.ts";
 import { readPreflightAnswer } from "./preflight_contract.ts";
 import type { PreflightAnswer } from "./preflight_contract.ts";
 
@@ -178,15 +179,14 @@ class Flight {
         if (!waiting) return;
         waiting = false;
         clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
+        forget();
         this.#waiting -= 1;
         if (this.#waiting === 0) this.#abandon();
         finish();
       };
-      const onAbort = () => leave(() => reject(signal.reason));
       const onDeadline = () => leave(() => resolve(failure("deadline", origin)));
       const timer = setTimeout(onDeadline, timeoutSeconds * 1000);
-      signal.addEventListener("abort", onAbort, { once: true });
+      const forget = onAbort(signal, () => leave(() => reject(signal.reason)));
       this.#outcome.then(
         (outcome) => leave(() => resolve(outcome)),
         (error: unknown) => leave(() => reject(error)),

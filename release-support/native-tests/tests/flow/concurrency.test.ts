@@ -93,6 +93,19 @@ describe("calls that are under way at once", () => {
     expect([summariesOf(first), summariesOf(second)]).to.deep.equal([32, 32]);
   });
 
+  it("do not look like a leak of listeners to Node, however many they are [P11.2]", async () => {
+    const host = await open();
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => warnings.push(name);
+    process.on("warning", note);
+    try {
+      await callFromTwoAgents(host);
+    } finally {
+      process.off("warning", note);
+    }
+    expect(warnings).to.deep.equal([]);
+  });
+
   it("are each decided and recorded by their own tool, also of one agent [P11.2, P9.3]", async () => {
     const host = await openGoodAndBad();
     const outcomes = await Promise.all(

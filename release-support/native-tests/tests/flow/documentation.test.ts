@@ -19,13 +19,18 @@ function read(document: string): string {
 /** The codes in the first column of the table whose first heading is this word. */
 function codesUnder(heading: string, document: string): string[] {
   const lines = read(document).split("\n");
-  const start = lines.findIndex((line) => line.startsWith(`| ${heading} |`));
+  const start = lines.findIndex((line) => firstCell(line) === heading);
   if (start === -1) throw new Error(`${document} has no table headed "${heading}"`);
   const rows = lines.slice(start + 2);
   const end = rows.findIndex((line) => !line.startsWith("|"));
   return rows
     .slice(0, end === -1 ? rows.length : end)
-    .map((row) => /^\| `([a-z_]+)` \|/.exec(row)?.[1] ?? row);
+    .map((row) => /^`([a-z_]+)`$/.exec(firstCell(row))?.[1] ?? row);
+}
+
+/** What stands in the first column, without the padding of the formatter. */
+function firstCell(row: string): string {
+  return /^\|([^|]*)\|/.exec(row)?.[1]?.trim() ?? "";
 }
 
 /** What host and demo report beside the gate's own reasons (SPEC P8). */

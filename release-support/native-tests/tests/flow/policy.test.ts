@@ -300,6 +300,10 @@ describe("the policy in the host", () => {
       { kind: "json", body: { answer: { verdict: "do_not_delegate" } } },
       "inconsistent",
     ],
+    "a member within an answer that is no strict JSON says it": [
+      { kind: "json", body: '{"answer":{"verdict":"do_not_delegate"},"limits":NaN}' },
+      "inconsistent",
+    ],
     "a list says it": [{ kind: "json", body: [{ verdict: "do_not_delegate" }] }, "inconsistent"],
     "a text says it": [{ kind: "json", body: '"do_not_delegate"' }, "inconsistent"],
     "the headline says it": [{ kind: "json", body: { headline: "do_not_delegate" } }, "inconsistent"],
