@@ -55,8 +55,10 @@ interface Approved {
 function vouchedMcpCall(agent: GateAgent): QualifiedToolName | null {
   const tool = agent.loopData.currentTool;
   const name = tool === null ? null : agent.host.vouchedMcpToolName(tool);
-  const parts = name === null ? null : splitToolName(name);
-  return parts === null ? null : { server: normalizeServerName(parts.server), tool: parts.tool };
+  if (name === null) return null;
+  // A name without a server part is no protected server's; an unusable configuration denies it all the same (SPEC P3.2).
+  const { server, tool: toolName } = splitToolName(name) ?? { server: "", tool: name };
+  return { server: normalizeServerName(server), tool: toolName };
 }
 
 function approvalFor(call: QualifiedToolName, settings: Settings): Approved | null {
