@@ -1,61 +1,60 @@
+import type { Command } from "commander";
+
 import { isAsExpected, play } from "../demo/scenario.ts";
-import type { ScenarioResult } from "../demo/scenario.ts";
-import { SCENARIOS } from "../demo/scenarios.ts";
-import { DemoWorld } from "../demo/world.ts";
+import type { PlayedScenario } from "../demo/scenario.ts";
+import { addCommand, jsonFlag } from "./command.ts";
+import type { CommonFlags } from "./command.ts";
+import { demoIntroduction, demoRow, demoSummary } from "./demo_text.ts";
+import type { DemoDocument } from "./output_schemas.ts";
+import { reportFile } from "./report_file.ts";
+import { processTerminal } from "./terminal.ts";
 
-const HEADING = "   #  outcome  reason                 guild  tools  time     path    request";
+interface DemoFlags extends CommonFlags {
+  readonly json?: boolean;
+  readonly report?: string;
+}
 
-/**
- * Plays the demo: a host with the plugin installed, real MCP servers, real tool requests (SPEC C1).
- *
- * @param json - one JSON document instead of a table
- * @returns the exit code: 0 when every scenario ended as it must, else 1
- */
-export async function demo(json: boolean): Promise<number> {
+/** Adds the command `demo` (SPEC C1). */
+export function addDemo(program: Command): void {
+  addCommand(program, {
+    name: "demo",
+    summary: "play tool requests through a host with the gate installed, all on this machine",
+    examples: ["demo", "demo --report demo.html", "demo --json"],
+  })
+    .addOption(jsonFlag())
+    .option("--report <file>", "also write a picture of the run: one self-contained page")
+    .action(async (flags: DemoFlags) => {
+      process.exitCode = await demo(flags);
+    });
+}
+
+/** Plays the demo: a host with the plugin installed, real MCP servers, real requests, a Guild that probes (SPEC C1). */
+async function demo({ json = false, report, color }: DemoFlags): Promise<0 | 1> {
+  const terminal = processTerminal({ color });
+  const page = report === undefined ? null : reportFile(report);
+  const [{ DemoWorld }, { SCENARIOS }] = await Promise.all([
+    import("../demo/world.ts"),
+    import("../demo/scenarios.ts"),
+  ]);
   const world = await DemoWorld.open();
-  const results: ScenarioResult[] = [];
+  const played: PlayedScenario[] = [];
   try {
-    if (!json) printIntroduction(world.root.path);
+    if (!json) terminal.result(demoIntroduction(world.root.path));
     for (const [index, scenario] of SCENARIOS.entries()) {
-      const result = await play(world, scenario);
-      results.push(result);
-      if (!json) printRow(index + 1, result);
+      const one = await play(world, scenario);
+      played.push(one);
+      if (!json) terminal.result(demoRow(index + 1, one.result, terminal.paint));
     }
   } finally {
     await world.close();
   }
-  const ok = results.every(isAsExpected);
-  if (json) console.log(JSON.stringify({ ok, scenarios: results }));
-  else printSummary(results);
-  return ok ? 0 : 1;
-}
-
-function printIntroduction(root: string): void {
-  console.log(`An Agent Zero-style host at ${root}, with the plugin installed.
-The host, the MCP servers and the tool requests are real, on loopback. Synthetic
-are the model's turns and the Guild: it is scripted, and nothing is probed.
-
-guild: requests that reached the Guild; tools: calls that reached an MCP server.
-
-${HEADING}`);
-}
-
-function printRow(number: number, result: ScenarioResult): void {
-  const { outcome, reason, guild_requests, tool_calls, ms, path, request } = result;
-  const mark = isAsExpected(result) ? " " : "!";
-  const columns = [
-    `${mark}${String(number).padStart(3)}  ${outcome.padEnd(7)}  ${reason.padEnd(21)}`,
-    `${String(guild_requests).padStart(5)}  ${String(tool_calls).padStart(5)}`,
-    `${`${ms} ms`.padStart(7)}  ${path.padEnd(6)}  ${request}`,
-  ];
-  console.log(columns.join("  "));
-  console.log(`      ${result.story}`);
-}
-
-function printSummary(results: readonly ScenarioResult[]): void {
-  const wrong = results.filter((result) => !isAsExpected(result));
-  console.log(`\n${results.length} scenarios, ${results.length - wrong.length} ended as expected.`);
-  for (const { name, outcome, reason, expected } of wrong) {
-    console.log(`! ${name}: expected ${expected.outcome} (${expected.reason}), got ${outcome} (${reason})`);
+  const results = played.map(({ result }) => result);
+  const document: DemoDocument = { ok: results.every(isAsExpected), scenarios: results };
+  terminal.result(json ? JSON.stringify(document) : demoSummary(results));
+  if (page !== null) {
+    const { pictureOfDemo } = await import("./report/picture.ts");
+    await page.write(pictureOfDemo(played));
+    if (!json) terminal.result(`A picture of the run is in ${page.shownPath}`);
   }
+  return document.ok ? 0 : 1;
 }

@@ -1,12 +1,4 @@
-import { demo } from "./demo.ts";
+#!/usr/bin/env node
+import { runCommandLine } from "./command_line.ts";
 
-const [command, ...flags] = process.argv.slice(2);
-const unknown = flags.find((flag) => flag !== "--json");
-if (command !== "demo" || unknown !== undefined) {
-  console.error(
-    command === "demo" ? `unknown flag ${String(unknown)}` : "usage: agent-guild-preflight demo [--json]",
-  );
-  process.exitCode = 2;
-} else {
-  process.exitCode = await demo(flags.includes("--json"));
-}
+await runCommandLine(process.argv.slice(2));

@@ -1,18 +1,13 @@
-import type { Reason } from "../../helpers/decision.ts";
-import { LAST_OBSERVATION_KEY } from "../../helpers/evidence.ts";
-import type { DecisionRecord } from "../../helpers/evidence.ts";
-import type { Agent } from "../host/agent.ts";
+import type { CallReason, RecordedCall } from "../cli/call_recorder.ts";
+import { exceptionKind } from "../host/exceptions.ts";
 import { monologue } from "../host/monologue.ts";
 import type { ModelTurn } from "../host/monologue.ts";
 import type { DemoWorld } from "./world.ts";
 
-/** Every way in which a scenario can end: the gate's reasons, and the two that only an onlooker can tell. */
-export type DemoReason = Reason | "not_protected" | "tool_policy";
-
 /** How a scenario ends. */
 export interface Ending {
   readonly outcome: "ran" | "denied";
-  readonly reason: DemoReason;
+  readonly reason: CallReason;
 }
 
 /** One request of the demo, and what must become of it. */
@@ -26,23 +21,35 @@ export interface Scenario {
   /** The tool that is asked for. */
   readonly request: string;
   readonly expected: Ending;
-  /** Prepares the world: configuration, what the Guild answers. */
+  /** Whether the Guild of this scenario is a scripted one, or none, instead of the one that probes. */
+  readonly synthetic?: boolean;
+  /** Prepares the world: configuration, what the Guild will find. */
   readonly prepare?: (world: DemoWorld) => void | Promise<void>;
   /** Goes on at the same time as the request. */
   readonly meanwhile?: (world: DemoWorld) => Promise<void>;
 }
 
 /** What became of a scenario; the form of the demo's JSON output. */
-export interface ScenarioResult extends Ending {
+export interface ScenarioResult {
   readonly name: string;
   readonly story: string;
   readonly path: "native" | "text";
   readonly request: string;
+  /** `failed` when the call was neither run nor denied: no scenario expects that. */
+  readonly outcome: "ran" | "denied" | "failed";
+  readonly reason: CallReason | null;
   readonly expected: Ending;
+  readonly synthetic: boolean;
   /** How many requests reached the Guild, and how many tool calls the MCP servers. */
   readonly guild_requests: number;
   readonly tool_calls: number;
   readonly ms: number;
+}
+
+/** A scenario that was played: what became of it, and what an onlooker saw of its call. */
+export interface PlayedScenario {
+  readonly result: ScenarioResult;
+  readonly call: RecordedCall | null;
 }
 
 /**
@@ -51,26 +58,38 @@ export interface ScenarioResult extends Ending {
  * @param world - the running host, servers and Guild
  * @param scenario - what to play
  */
-export async function play(world: DemoWorld, scenario: Scenario): Promise<ScenarioResult> {
-  const { name, story, path, request, expected } = scenario;
+export async function play(world: DemoWorld, scenario: Scenario): Promise<PlayedScenario> {
+  const { name, story, path, request, expected, synthetic = false } = scenario;
   await scenario.prepare?.(world);
   const { agent0: agent } = world.host.createContext();
   const before = world.counts();
   const begin = performance.now();
-  await Promise.all([monologue(agent, [turnOf(path, request)]), scenario.meanwhile?.(world)]);
+  await Promise.all([toItsEnd(monologue(agent, [turnOf(path, request)])), scenario.meanwhile?.(world)]);
   const ms = Math.round(performance.now() - begin);
   const after = world.counts();
-  return {
+  const [call = null] = world.recorder.take();
+  const result = {
     name,
     story,
     path,
     request,
-    ...endingOf(agent),
+    ...endingOf(call),
     expected,
+    synthetic,
     guild_requests: after.guildRequests - before.guildRequests,
     tool_calls: after.toolCalls - before.toolCalls,
     ms,
   };
+  return { result, call };
+}
+
+/** What no agent can repair ends a monologue; its call then counts as failed. */
+async function toItsEnd(run: Promise<unknown>): Promise<void> {
+  try {
+    await run;
+  } catch (error) {
+    if (exceptionKind(error) !== "handled") throw error;
+  }
 }
 
 /** Whether a scenario ended as it must. */
@@ -84,14 +103,13 @@ function turnOf(path: "native" | "text", name: string): ModelTurn {
   return JSON.stringify({ thoughts: ["A scripted turn."], tool_name: name, tool_args: args });
 }
 
-/** Reads from the agent's history and its decision record what became of its one call. */
-function endingOf(agent: Agent): Ending {
-  const last = agent.history.messages.at(-1);
-  const record = agent.getData(LAST_OBSERVATION_KEY) as DecisionRecord | undefined;
-  const outcome = last?.role === "tool_result" ? "ran" : "denied";
-  if (record !== undefined) return { outcome, reason: record.reason };
-  if (outcome === "ran") return { outcome, reason: "not_protected" };
-  // Neither the tool policy nor an unusable configuration makes a record: their messages tell them apart.
-  const isConfiguration = last?.content.includes("(configuration_invalid)") ?? false;
-  return { outcome, reason: isConfiguration ? "configuration_invalid" : "tool_policy" };
+function endingOf(call: RecordedCall | null): Pick<ScenarioResult, "outcome" | "reason"> {
+  const ending = call?.ending;
+  switch (ending?.kind) {
+    case "ran":
+    case "denied":
+      return { outcome: ending.kind, reason: ending.reason };
+    default:
+      return { outcome: "failed", reason: null };
+  }
 }

@@ -1,19 +1,16 @@
-import {
-  endpointDown,
-  handshakeUnknown,
-  healthy,
-  preflightBody,
-  unsignedCard,
-} from "../guild/preflight_bodies.ts";
-import type { DemoReason, Scenario } from "./scenario.ts";
+import { preflightBody } from "../guild/preflight_bodies.ts";
+import type { CallReason } from "../cli/call_recorder.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Welcome } from "./front_door.ts";
 import type { DemoWorld } from "./world.ts";
 
-const denied = (reason: DemoReason) => ({ outcome: "denied", reason }) as const;
-const ran = (reason: DemoReason) => ({ outcome: "ran", reason }) as const;
+const denied = (reason: CallReason) => ({ outcome: "denied", reason }) as const;
+const ran = (reason: CallReason) => ({ outcome: "ran", reason }) as const;
 
-/** What the Guild says of the protected endpoint from now on. */
-function guildSays({ guild, urls }: DemoWorld, body: (target: string) => Record<string, unknown>): void {
-  guild.answer(urls.pub_server, { kind: "json", body });
+/** `pub_server` is protected, and this is what the Guild's probe meets there. */
+function probeMeets(world: DemoWorld, welcome: Welcome, more: Readonly<Record<string, unknown>> = {}): void {
+  world.frontDoor.welcome = welcome;
+  world.configure(more);
 }
 
 /** Every way in which a call can end, one after the other in one host. */
@@ -24,54 +21,69 @@ export const SCENARIOS: readonly Scenario[] = [
     path: "native",
     request: "pub_server.search",
     expected: ran("not_denied"),
-    prepare(world) {
-      world.configure();
-      guildSays(world, healthy);
-    },
+    prepare: (world) => probeMeets(world, "server"),
   },
   {
     name: "endpoint down",
-    story: "The Guild cannot reach the endpoint. No policy overrides do_not_delegate.",
+    story: "The Guild gets no answer. No policy overrides do_not_delegate.",
     path: "text",
     request: "pub_server.search",
     expected: denied("do_not_delegate"),
     prepare(world) {
-      world.configure({ policy: { on_caution: "allow", on_unavailable: "allow", required_proven: [] } });
-      guildSays(world, endpointDown);
+      const lenient = { on_caution: "allow", on_unavailable: "allow", required_proven: [] };
+      probeMeets(world, "silence", { policy: lenient });
     },
   },
   {
-    name: "required check unknown",
-    story: "The handshake could not be observed, and the policy requires it proven.",
+    name: "no MCP spoken",
+    story: "Where the server was, a web page answers: reachable, but no handshake.",
     path: "native",
     request: "pub_server.search",
+    expected: denied("do_not_delegate"),
+    prepare: (world) => probeMeets(world, "web_page"),
+  },
+  {
+    name: "required check unknown",
+    story: "It asks the Guild for authorization, so the required handshake is unknown.",
+    path: "text",
+    request: "pub_server.search",
     expected: denied("required_not_proven"),
-    prepare(world) {
-      world.configure();
-      guildSays(world, handshakeUnknown);
-    },
+    prepare: (world) => probeMeets(world, "authorization"),
   },
   {
     name: "caution accepted",
     story: "An unsigned agent card makes the verdict cautious; this policy goes on.",
     path: "text",
-    request: "pub_server.search",
+    request: "card_server.search",
     expected: ran("not_denied"),
-    prepare(world) {
-      world.configure({ policy: { on_caution: "allow" } });
-      guildSays(world, unsignedCard);
-    },
+    prepare: (world) => world.protect("card_server", { policy: { on_caution: "allow" } }),
   },
   {
     name: "caution refused",
-    story: "The same evidence under a policy that does not accept caution.",
+    story: "The same endpoint under a policy that does not accept caution.",
     path: "native",
-    request: "pub_server.search",
+    request: "card_server.search",
     expected: denied("caution"),
-    prepare(world) {
-      world.configure({ policy: { on_caution: "deny" } });
-      guildSays(world, unsignedCard);
-    },
+    prepare: (world) => world.protect("card_server", { policy: { on_caution: "deny" } }),
+  },
+  {
+    name: "signed card",
+    story: "A signature is there, which is all that is looked at: nobody verified it.",
+    path: "text",
+    request: "seal_server.search",
+    expected: ran("not_denied"),
+    prepare: (world) => world.protect("seal_server", { policy: { on_caution: "deny" } }),
+  },
+  {
+    name: "paid card",
+    story: "The card speaks of payment, the root answers 402, the policy requires both.",
+    path: "native",
+    request: "paid_server.search",
+    expected: ran("not_denied"),
+    prepare: (world) =>
+      world.protect("paid_server", {
+        policy: { required_proven: ["agent_card_signed", "payment_claim_holds"] },
+      }),
   },
   {
     name: "Guild unreachable",
@@ -79,7 +91,8 @@ export const SCENARIOS: readonly Scenario[] = [
     path: "text",
     request: "pub_server.search",
     expected: denied("evidence_unavailable"),
-    prepare: (world) => world.configure({ fixture_guild_origin: world.deadOrigin }),
+    synthetic: true,
+    prepare: (world) => probeMeets(world, "server", { fixture_guild_origin: world.deadOrigin }),
   },
   {
     name: "Guild too slow",
@@ -87,9 +100,10 @@ export const SCENARIOS: readonly Scenario[] = [
     path: "native",
     request: "pub_server.search",
     expected: denied("evidence_unavailable"),
+    synthetic: true,
     prepare(world) {
-      world.configure({ timeout_seconds: 0.5 });
-      world.guild.answer(world.urls.pub_server, { kind: "drip_body", everyMs: 100, spaces: 80 });
+      world.configure({ timeout_seconds: 0.5, fixture_guild_origin: world.scriptedGuild.origin });
+      world.scriptedGuild.answer("*", { kind: "drip_body", everyMs: 100, spaces: 80 });
     },
   },
   {
@@ -98,12 +112,14 @@ export const SCENARIOS: readonly Scenario[] = [
     path: "text",
     request: "pub_server.search",
     expected: denied("evidence_unavailable"),
+    synthetic: true,
     prepare(world) {
-      world.configure();
-      guildSays(world, (target) => ({
+      world.configure({ fixture_guild_origin: world.scriptedGuild.origin });
+      const body = (target: string) => ({
         ...preflightBody(target, { agent_card_signed: "failed" }),
         verdict: "no_failed_checks",
-      }));
+      });
+      world.scriptedGuild.answer("*", { kind: "json", body });
     },
   },
   {
@@ -120,7 +136,7 @@ export const SCENARIOS: readonly Scenario[] = [
     path: "text",
     request: "twin_server.search",
     expected: denied("ambiguous_server"),
-    prepare: (world) => world.configure({ protected_servers: { twin_server: world.urls.twin_server } }),
+    prepare: (world) => world.protect("twin_server"),
   },
   {
     name: "local server",
@@ -141,19 +157,16 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "binding changed",
-    story: "The server's URL changes while its old endpoint is being checked.",
+    story: "The server's URL changes while its old endpoint is being probed.",
     path: "native",
     request: "pub_server.search",
     expected: denied("binding_changed"),
-    prepare(world) {
-      world.configure();
-      guildSays(world, healthy);
-    },
+    prepare: (world) => probeMeets(world, "server"),
     async meanwhile(world) {
-      const hold = world.guild.hold(world.urls.pub_server);
-      await hold.arrived;
+      const probe = world.server("pub_server").holdMethod("initialize");
+      await probe.arrived;
       world.configureServers({ pub_server: { url: world.urls.twin_server, type: "streamable-http" } });
-      hold.release();
+      probe.release();
     },
   },
   {
@@ -164,7 +177,7 @@ export const SCENARIOS: readonly Scenario[] = [
     expected: ran("not_denied"),
     prepare(world) {
       world.configureServers();
-      world.configure({ protected_servers: { open_server: world.urls.open_server }, cache_ttl_seconds: 300 });
+      world.protect("open_server", { cache_ttl_seconds: 300 });
     },
   },
   {
@@ -178,7 +191,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "unprotected server",
     story: "No operator protects this server: the Guild sees nothing.",
     path: "text",
-    request: "open_server.search",
+    request: "news_server.search",
     expected: ran("not_protected"),
     prepare: (world) => world.configure(),
   },
@@ -197,7 +210,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "invalid configuration",
     story: "A misspelt setting: with no trustworthy configuration no MCP tool runs.",
     path: "text",
-    request: "open_server.search",
+    request: "news_server.search",
     expected: denied("configuration_invalid"),
     prepare(world) {
       world.root.delete("usr/plugins/_tool_access");

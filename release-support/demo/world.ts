@@ -2,34 +2,51 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 
+import { CallRecorder } from "../cli/call_recorder.ts";
 import { HostRoot } from "../fixtures/host_root.ts";
 import { startMcpServer } from "../fixtures/mcp_server.ts";
 import type { McpServerFixture } from "../fixtures/mcp_server.ts";
+import { startLiveGuild } from "../guild/live_guild.ts";
+import type { LiveGuild } from "../guild/live_guild.ts";
 import { startScriptedGuild } from "../guild/scripted_guild.ts";
 import type { ScriptedGuild } from "../guild/scripted_guild.ts";
 import { Host } from "../host/host.ts";
 import { packageRoot } from "../package_root.ts";
+import { paidCard, signedCard, unsignedCard } from "./agent_cards.ts";
+import { FrontDoor } from "./front_door.ts";
+
+/** Where the demo's remote MCP servers listen, by name. */
+export type ServerUrls = Readonly<Record<ServerName, string>>;
 
 /** The names of the demo's remote MCP servers. */
-const REMOTE_SERVERS = ["pub_server", "open_server", "twin_server"] as const;
+type ServerName = keyof Awaited<ReturnType<typeof startServers>>;
 
-/** What the demo plays in: a host root with the plugin installed, real MCP servers, the scripted Guild. */
+/** What the demo plays in: a host root with the plugin installed, real MCP servers, a Guild that really probes them. */
 export class DemoWorld {
   readonly root: HostRoot;
-  readonly guild: ScriptedGuild;
   readonly host: Host;
-  readonly urls: Readonly<Record<(typeof REMOTE_SERVERS)[number], string>>;
+  readonly recorder: CallRecorder;
+  /** The Guild that probes, for loopback. */
+  readonly guild: LiveGuild;
+  /** A Guild that misbehaves as it is told: synthetic. */
+  readonly scriptedGuild: ScriptedGuild;
+  /** What stands in front of `pub_server`. */
+  readonly frontDoor: FrontDoor;
+  readonly urls: ServerUrls;
   /** An origin at which nobody listens. */
   readonly deadOrigin: string;
-  readonly #servers: readonly McpServerFixture[];
+  readonly #servers: Readonly<Record<ServerName, McpServerFixture>>;
 
   private constructor(
-    parts: Pick<DemoWorld, "root" | "guild" | "host" | "urls" | "deadOrigin">,
-    servers: readonly McpServerFixture[],
+    parts: Pick<DemoWorld, "root" | "host" | "guild" | "scriptedGuild" | "frontDoor" | "urls" | "deadOrigin">,
+    servers: Readonly<Record<ServerName, McpServerFixture>>,
   ) {
     this.root = parts.root;
-    this.guild = parts.guild;
     this.host = parts.host;
+    this.recorder = new CallRecorder(parts.host);
+    this.guild = parts.guild;
+    this.scriptedGuild = parts.scriptedGuild;
+    this.frontDoor = parts.frontDoor;
     this.urls = parts.urls;
     this.deadOrigin = parts.deadOrigin;
     this.#servers = servers;
@@ -37,24 +54,32 @@ export class DemoWorld {
 
   /** Starts everything on free loopback ports, the plugin installed in a fresh root as an operator would. */
   static async open(): Promise<DemoWorld> {
-    const guild = await startScriptedGuild();
-    const [pub, open, twin] = await Promise.all([
-      startMcpServer({ transport: "streamable_http" }),
-      startMcpServer({ transport: "sse" }),
-      startMcpServer({ transport: "streamable_http" }),
+    const [guild, scriptedGuild, servers, deadOrigin] = await Promise.all([
+      startLiveGuild({ allowLoopback: true }),
+      startScriptedGuild(),
+      startServers(),
+      unusedOrigin(),
     ]);
-    const urls = { pub_server: pub.url, open_server: open.url, twin_server: twin.url };
+    const frontDoor = await FrontDoor.open(servers.pub_server.url);
+    const urls = { ...urlsOf(servers), pub_server: frontDoor.url };
     const root = new HostRoot();
     root.installPlugin("copied");
     root.writeMcpServers(mcpServers(urls));
     const host = await Host.open({ root: root.path });
-    return new DemoWorld({ root, guild, host, urls, deadOrigin: await unusedOrigin() }, [pub, open, twin]);
+    return new DemoWorld({ root, host, guild, scriptedGuild, frontDoor, urls, deadOrigin }, servers);
+  }
+
+  /** One of the servers. */
+  server(name: ServerName): McpServerFixture {
+    return this.#servers[name];
   }
 
   /** How many requests reached the Guild so far, and how many tool calls the MCP servers. */
   counts(): { readonly guildRequests: number; readonly toolCalls: number } {
-    const toolCalls = this.#servers.reduce((sum, { toolCalls: calls }) => sum + calls.length, 0);
-    return { guildRequests: this.guild.requests.length, toolCalls };
+    return {
+      guildRequests: this.guild.requests + this.scriptedGuild.requests.length,
+      toolCalls: Object.values(this.#servers).reduce((sum, { toolCalls }) => sum + toolCalls.length, 0),
+    };
   }
 
   /** Writes the plugin's configuration: `pub_server` is protected, and what a scenario adds. */
@@ -68,6 +93,11 @@ export class DemoWorld {
     });
   }
 
+  /** Writes the plugin's configuration: one server is protected, and what a scenario adds. */
+  protect(server: ServerName, more: Readonly<Record<string, unknown>> = {}): void {
+    this.configure({ protected_servers: { [server]: this.urls[server] }, ...more });
+  }
+
   /** Writes the host's MCP servers; what a scenario adds comes last. */
   configureServers(more: Readonly<Record<string, unknown>> = {}): void {
     this.root.writeMcpServers(mcpServers(this.urls, more));
@@ -75,19 +105,51 @@ export class DemoWorld {
 
   async close(): Promise<void> {
     await this.host.close();
-    await Promise.all([this.guild, ...this.#servers].map((one) => one.close()));
+    const others = [this.guild, this.scriptedGuild, this.frontDoor, ...Object.values(this.#servers)];
+    await Promise.all(others.map((one) => one.close()));
     this.root.remove();
   }
 }
 
-function mcpServers(urls: Readonly<Record<string, string>>, more: Readonly<Record<string, unknown>> = {}) {
+async function startServers() {
+  const start = (documents = {}) => startMcpServer({ transport: "streamable_http", documents });
+  const card = (json: object) => ({ "/.well-known/agent-card.json": { status: 200, json } });
+  const bill = { "/": { status: 402, json: { error: "payment required" } } };
+  const [pub, open, twin, unsigned, signed, paid, news] = await Promise.all([
+    start(),
+    start(),
+    start(),
+    start(card(unsignedCard)),
+    start(card(signedCard)),
+    start({ ...card(paidCard), ...bill }),
+    startMcpServer({ transport: "sse" }),
+  ]);
+  return {
+    pub_server: pub,
+    open_server: open,
+    twin_server: twin,
+    card_server: unsigned,
+    seal_server: signed,
+    paid_server: paid,
+    news_server: news,
+  };
+}
+
+function urlsOf(servers: Readonly<Record<ServerName, McpServerFixture>>): ServerUrls {
+  const entries = Object.entries(servers).map(([name, { url }]) => [name, url] as const);
+  return Object.fromEntries(entries) as Record<ServerName, string>;
+}
+
+function mcpServers(urls: ServerUrls, more: Readonly<Record<string, unknown>> = {}) {
+  const { twin_server: twin, news_server: news, ...others } = urls;
+  const streaming = (url: string) => ({ url, type: "streamable-http" });
   const script = `${packageRoot}/dist/release-support/fixtures/stdio_server.js`;
   return {
     mcpServers: {
-      pub_server: { url: urls["pub_server"], type: "streamable-http" },
-      open_server: { url: urls["open_server"], type: "sse" },
-      "Twin-Server": { url: urls["twin_server"], type: "streamable-http" },
-      "twin server": { url: urls["twin_server"], type: "streamable-http" },
+      ...Object.fromEntries(Object.entries(others).map(([name, url]) => [name, streaming(url)])),
+      news_server: { url: news, type: "sse" },
+      "Twin-Server": streaming(twin),
+      "twin server": streaming(twin),
       desk_server: { command: process.execPath, args: [script] },
       ...more,
     },

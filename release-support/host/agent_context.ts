@@ -1,10 +1,9 @@
-import { once } from "node:events";
-
 import { checkSelection } from "../../helpers/enabled_plugins.ts";
 import { Agent } from "./agent.ts";
 import { InterventionException } from "./exceptions.ts";
 import type { Host } from "./host.ts";
 import { Log } from "./log.ts";
+import { unlessAborted } from "./mcp/within.ts";
 import { validateProjectName } from "./projects.ts";
 
 /** What a new context works on. */
@@ -23,9 +22,8 @@ export class AgentContext {
   /** The agent that a worker's context was made for; `null` for a conversation of its own. */
   readonly parent: Agent | null;
   readonly #data = new Map<string, unknown>();
-  readonly #resumed = new EventTarget();
   #task = new AbortController();
-  #paused = false;
+  #pause: Pause | null = null;
   #interventions: string[] = [];
 
   /** @throws TypeError when the project's name is not one that a folder can have */
@@ -71,39 +69,56 @@ export class AgentContext {
     task.abort(reason);
   }
 
-  /** Holds the agents at their next step. */
+  /** Holds the agents at their next step, those of workers too. */
   pause(): void {
-    this.#paused = true;
+    this.#pause ??= new Pause();
   }
 
   /** Lets held agents go on. */
   resume(): void {
-    this.#paused = false;
-    this.#resumed.dispatchEvent(new Event("resumed"));
+    this.#pause?.end();
+    this.#pause = null;
   }
 
-  /** Steps in with a message: the agent's turn is dropped at its next step, and it sees the message. */
+  /** Steps in with a message: what is left of the agent's turn is dropped at its next step, and it sees the message. */
   intervene(message: string): void {
     this.#interventions.push(message);
   }
 
   /**
-   * The step at which an agent can be held or interrupted: before every turn, and before a tool runs.
+   * The step at which an agent can be held or interrupted: before its model is asked, before what the model said counts,
+   * and before a tool runs.
    *
    * @throws InterventionException when somebody stepped in; the reason of `signal` when that fires
    */
   async checkIntervention(agent: Agent, signal: AbortSignal): Promise<void> {
-    while (this.#paused) {
-      signal.throwIfAborted();
-      // Rejects when the signal fires; what it rejects with is thrown above.
-      await once(this.#resumed, "resumed", { signal }).catch(() => undefined);
-    }
-    signal.throwIfAborted();
+    await this.#hold(signal);
     const [message, ...later] = this.#interventions;
     if (message === undefined) return;
     this.#interventions = later;
     agent.history.add({ role: "user", content: message });
     throw new InterventionException("somebody stepped in");
+  }
+
+  /** Waits while this context is paused, or one that it works for. */
+  async #hold(signal: AbortSignal): Promise<void> {
+    while (this.#pause !== null) {
+      const { ended } = this.#pause;
+      await unlessAborted(signal, () => ended);
+    }
+    if (this.parent !== null) await this.parent.context.#hold(signal);
+    signal.throwIfAborted();
+  }
+}
+
+class Pause {
+  readonly ended: Promise<void>;
+  end: () => void = () => undefined;
+
+  constructor() {
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
+    });
   }
 }
 

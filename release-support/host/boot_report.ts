@@ -48,6 +48,8 @@ export interface BootReport {
   readonly restartNeeded: readonly string[];
   /** MCP servers that cannot be used. */
   readonly mcpProblems: readonly { readonly name: string; readonly problem: string }[];
+  /** Why what is on disk now is not in force, or `null`. */
+  readonly reloadProblem: string | null;
   /** Why changes may go unseen, or `null`. */
   readonly watchProblem: string | null;
 }
@@ -65,20 +67,22 @@ export function makeBootReport(
   facts: Pick<BootReport, "ms" | "watchProblem">,
 ): BootReport {
   const selection = { project: project ?? null, profile: profile ?? null };
-  const enabled = new Set(enabledPlugins(host.root, selection, "empty").map(({ name }) => name));
   const { catalog } = host.extensions;
+  const { snapshot } = catalog;
+  const enabled = new Set(enabledPlugins(host.root, selection, "empty", snapshot).map(({ name }) => name));
   return {
     root: host.root,
     ...facts,
     ...selection,
-    plugins: listPlugins(host.root, "empty").map(({ name, path, origin }) => {
+    plugins: listPlugins(host.root, "empty", snapshot).map(({ name, path, origin }) => {
       const reading = readManifest(path);
       const problem = reading.kind === "broken" ? reading.problem : null;
       return { name, path: relative(host.root, path), origin, enabled: enabled.has(name), problem };
     }),
     points: catalog.points().map((point) => reportPoint(host, point, selection)),
     refused: catalog.refused,
-    restartNeeded: host.extensions.restartNeeded,
+    restartNeeded: catalog.restartNeeded,
+    reloadProblem: host.extensions.problem,
     mcpProblems: host.mcp.problems(selection.project),
   };
 }
@@ -125,7 +129,8 @@ export function formatBootReport(report: BootReport): string {
       report.mcpProblems.map(({ name, problem }) => `${name}: ${problem}`),
     ),
   );
-  lines.push(...section("Watching", report.watchProblem === null ? [] : [report.watchProblem]));
+  lines.push(...section("Not in force as it is on disk", orNone(report.reloadProblem)));
+  lines.push(...section("Watching", orNone(report.watchProblem)));
   return lines.join("\n");
 }
 
@@ -139,6 +144,10 @@ function pointLines(point: ReportedPoint): string[] {
       ...shadows.map((shadowed) => `     shadows ${shadowed}`),
     ]),
   ];
+}
+
+function orNone(problem: string | null): string[] {
+  return problem === null ? [] : [problem];
 }
 
 function section(heading: string, items: readonly string[]): string[] {

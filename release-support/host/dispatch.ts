@@ -1,5 +1,6 @@
 import type { Agent } from "./agent.ts";
 import { RepairableException } from "./exceptions.ts";
+import { unlessAborted } from "./mcp/within.ts";
 import { localTool } from "./tools.ts";
 import type { Tool, ToolArgs, ToolResponse } from "./tools.ts";
 
@@ -11,35 +12,54 @@ export interface ToolRequest {
 
 /**
  * Runs one tool request through the framework's steps, whichever path it came by: find the tool, set it as the
- * current one, let the extensions of `tool_execute_before` object, execute, let those of `tool_execute_after` look,
- * add the result to the history (SPEC H6).
+ * current one, before-execution, let the extensions of `tool_execute_before` object, execute, let those of
+ * `tool_execute_after` look, after-execution, add the result to the history (SPEC H6).
  *
  * @param agent - the agent that asks
- * @param request - the call
- * @returns what the tool answered
- * @throws whatever an extension throws; the tool has not run then. The reason of the context's signal when the task
- *   is cancelled.
+ * @param request - the call; extensions may change the arguments that reach the tool, but not the caller's own object
+ * @returns what the tool answered, as the extensions left it
+ * @throws whatever a step throws; what comes behind it does not run. RepairableException when the request is none, or an
+ *   extension replaced the current tool. The reason of the agent's cancellation, as soon as that fires.
  */
 export function dispatch(agent: Agent, request: ToolRequest): Promise<ToolResponse> {
-  return agent.inOwnCall(() => runSteps(agent, request));
+  return agent.inOwnTask(() => runSteps(agent, request));
 }
 
-async function runSteps(agent: Agent, { name, args }: ToolRequest): Promise<ToolResponse> {
-  const { loopData, signal } = agent;
+async function runSteps(agent: Agent, request: ToolRequest): Promise<ToolResponse> {
+  const { loopData, signal, host, context } = agent;
+  // Whoever cancels does not wait for the step under way, and no step begins after it.
+  const step = <Result>(run: () => Result | Promise<Result>) => unlessAborted(signal, async () => run());
   try {
-    const tool = (await agent.host.mcp.findTool(agent, name)) ?? localTool(agent, name);
+    const { name, args } = readRequest(request);
+    const tool: Tool = (await step(() => host.mcp.findTool(agent, name))) ?? localTool(agent, name);
     loopData.currentTool = tool;
-    await agent.context.checkIntervention(agent, signal);
-    await agent.host.extensions.call("tool_execute_before", agent, { toolArgs: args, toolName: name });
-    signal.throwIfAborted();
+    await context.checkIntervention(agent, signal);
+    await step(() => tool.beforeExecution?.(args, signal));
+    await step(() => host.extensions.call("tool_execute_before", agent, { toolArgs: args, toolName: name }));
     requireUnchanged(loopData.currentTool, tool);
-    const response = await tool.execute(args, signal);
-    await agent.host.extensions.call("tool_execute_after", agent, { response, toolName: name });
+    const response = { ...(await step(() => tool.execute(args, signal))) };
+    await step(() => host.extensions.call("tool_execute_after", agent, { response, toolName: name }));
+    await step(() => tool.afterExecution?.(response, signal));
     report(agent, name, response);
     return response;
   } finally {
     loopData.currentTool = null;
   }
+}
+
+/** A model may send anything; the copy has no prototype, so that every member is the model's own. */
+function readRequest(request: { readonly name: unknown; readonly args?: unknown }): ToolRequest {
+  const { name, args = {} } = request;
+  if (
+    typeof name === "string" &&
+    name !== "" &&
+    typeof args === "object" &&
+    args !== null &&
+    !Array.isArray(args)
+  ) {
+    return { name, args: Object.assign(Object.create(null) as ToolArgs, args) };
+  }
+  throw new RepairableException("A tool call needs the name of a tool, and an object of arguments.");
 }
 
 /** What the extensions looked at is what runs, or nothing does. */

@@ -26,10 +26,35 @@ export class HandledException extends Error {
  * Tells what kind of exception something thrown is, whatever copy of this module its class comes from.
  *
  * @param thrown - anything that was thrown
- * @returns its kind; `critical` for everything that is none of the framework's own exceptions
+ * @returns its kind; `critical` for everything that is none of the framework's own exceptions. Never throws.
  */
 export function exceptionKind(thrown: unknown): Kind | "critical" {
-  if (typeof thrown !== "object" || thrown === null) return "critical";
-  const kind = (thrown as { [KIND]?: unknown })[KIND];
+  const kind = memberOf(thrown, KIND);
   return kind === "repairable" || kind === "intervention" || kind === "handled" ? kind : "critical";
+}
+
+/**
+ * What an agent is told about a repairable exception: its message alone. A stack trace would show it paths and remote
+ * text (SPEC H7, P10.2).
+ */
+export function repairableMessage(thrown: unknown): string {
+  const message = memberOf(thrown, "message");
+  return typeof message === "string" && message !== "" ? message : "The tool call was not run.";
+}
+
+/** Describes an error for people who read the log, in one line and without its stack. */
+export function describeError(thrown: unknown): string {
+  const [name, message] = [memberOf(thrown, "name"), memberOf(thrown, "message")];
+  if (typeof name === "string" && typeof message === "string") return `${name}: ${message}`;
+  return `Something else than an error was thrown: ${typeof thrown}`;
+}
+
+/** What is thrown may be anything, a proxy that throws in turn included. */
+function memberOf(thrown: unknown, name: string | symbol): unknown {
+  if (typeof thrown !== "object" || thrown === null) return undefined;
+  try {
+    return (thrown as Record<string | symbol, unknown>)[name];
+  } catch {
+    return undefined;
+  }
 }

@@ -10,6 +10,8 @@ import type { ScopeName, ScopePath } from "./scopes.ts";
 /** What an extension file's name may end with, the preferred first. */
 const SUFFIXES = [".js", ".mjs", ".ts"] as const;
 const DECLARATIONS = ".d.ts";
+/** What Emacs puts beside a file that is being edited, and macOS beside one on a foreign disk. */
+const TEMPORARY = /^\.[#_]/;
 /** Where extensions lie below a scope. */
 const EXTENSIONS_FOLDER = "extensions/node";
 
@@ -64,6 +66,18 @@ export class ExtensionFolderError extends Error {
     super(`the extension folder ${folder} cannot be listed (${code}); make it a readable folder`);
     this.folder = folder;
   }
+}
+
+/**
+ * Tells whether a file of this name in the folder of a point is an extension: `.js`, `.mjs` and `.ts` are, `.d.ts` and
+ * what editors leave beside a file while it is being edited are not (SPEC H3, H4).
+ *
+ * @param name - the file's name without its folder
+ */
+export function isExtensionFileName(name: string): boolean {
+  return (
+    SUFFIXES.some((suffix) => name.endsWith(suffix)) && !name.endsWith(DECLARATIONS) && !TEMPORARY.test(name)
+  );
 }
 
 /**
@@ -144,7 +158,7 @@ function preferredNames(names: readonly string[]): Map<string, string[]> {
   const byStem = new Map<string, string[]>();
   for (const suffix of SUFFIXES) {
     for (const name of names) {
-      if (!name.endsWith(suffix) || name.endsWith(DECLARATIONS)) continue;
+      if (!name.endsWith(suffix) || !isExtensionFileName(name)) continue;
       const stem = name.slice(0, -suffix.length);
       byStem.set(stem, [...(byStem.get(stem) ?? []), name]);
     }

@@ -1,6 +1,8 @@
-import { relative } from "node:path";
+import { realpathSync } from "node:fs";
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
+import { errorCode } from "../../helpers/file_view.ts";
 import type { Agent } from "./agent.ts";
 import type { SnapshotFile } from "./root_snapshot.ts";
 
@@ -23,8 +25,18 @@ export type ExtensionModule =
   /** It loads, but holds no extension: it overrides nothing. */
   | { readonly kind: "none"; readonly version: string; readonly ms: number }
   /** It cannot be loaded: nothing runs at its point. */
-  | { readonly kind: "broken"; readonly version: string; readonly error: unknown };
+  | {
+      readonly kind: "broken";
+      readonly version: string;
+      /** In controlled words. */
+      readonly problem: string;
+      readonly error: unknown;
+    };
 
+/** How long a module may take to load, in milliseconds: one that waits for ever must not hold up all others. */
+const LOAD_TIMEOUT_MS = 10_000;
+
+const { cache: commonJsModules } = createRequire(import.meta.url);
 let attempts = 0;
 
 /**
@@ -33,28 +45,67 @@ let attempts = 0;
  * @param file - the file as the snapshot saw it
  * @returns what it brought; never rejects
  */
-export async function loadExtensionModule({ path, version }: SnapshotFile): Promise<ExtensionModule> {
-  attempts += 1;
+export async function loadExtensionModule(file: SnapshotFile): Promise<ExtensionModule> {
+  const { version } = file;
   const begin = performance.now();
   try {
-    const url = `${pathToFileURL(path).href}?v=${version}.${attempts}`;
-    const create = extensionClassIn((await import(url)) as Record<string, unknown>);
+    if (file.problem !== null) throw new UnreadableFileError(file.problem);
+    const create = extensionClassIn(await importAnew(file));
     const ms = performance.now() - begin;
     return create === null ? { kind: "none", version, ms } : { kind: "extension", version, create, ms };
   } catch (error) {
-    return { kind: "broken", version, error };
+    return { kind: "broken", version, problem: describe(error, file), error };
   }
 }
 
-/** Says in a sentence that a file cannot be loaded. */
-export function brokenMessage(root: string, path: string): string {
-  return `The extension ${relative(root, path)} cannot be loaded, so nothing runs at its extension point. Mend or remove it.`;
+class UnreadableFileError extends Error {
+  override readonly name = "UnreadableFileError";
+}
+
+class LoadTimeoutError extends Error {
+  override readonly name = "LoadTimeoutError";
+}
+
+async function importAnew({ path, version }: SnapshotFile): Promise<Record<string, unknown>> {
+  attempts += 1;
+  // A CommonJS module is known by its path alone, and would be the one that was loaded first.
+  delete commonJsModules[realpathSync(path)];
+  const loading = import(`${pathToFileURL(path).href}?v=${version}.${attempts}`) as Promise<
+    Record<string, unknown>
+  >;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new LoadTimeoutError("it did not finish loading")), LOAD_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([loading, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Says in controlled words why a file cannot be loaded: what code throws may hold anything. */
+function describe(error: unknown, { path }: SnapshotFile): string {
+  if (error instanceof UnreadableFileError) return error.message;
+  if (error instanceof LoadTimeoutError) return `it did not finish loading in ${LOAD_TIMEOUT_MS / 1000} s`;
+  const code = errorCode(error);
+  if (code === "ERR_UNKNOWN_FILE_EXTENSION" && path.endsWith(".ts"))
+    return "this Node does not load TypeScript: put the compiled .js beside it";
+  if (code === "ERR_MODULE_NOT_FOUND") return "a module that it imports is missing";
+  return error instanceof SyntaxError
+    ? "it, or a module that it imports, is not valid JavaScript"
+    : "it fails while it is loaded";
 }
 
 /** The extension class of a module: its default export, else the first export that is one. */
 function extensionClassIn(module: Record<string, unknown>): ExtensionClass | null {
   const { default: main, ...others } = module;
-  return [main, ...Object.values(others)].find(isExtensionClass) ?? null;
+  return [main, ...Object.values(others)].find(isExtensionClass) ?? (isClass(main) ? main : null);
+}
+
+/** A class that is the default export means to be the extension, be its `execute` a field or missing: then it fails. */
+function isClass(value: unknown): value is ExtensionClass {
+  return typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
 }
 
 function isExtensionClass(value: unknown): value is ExtensionClass {

@@ -1,24 +1,45 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import type { Agent } from "./agent.ts";
 import { ExtensionCatalog } from "./extension_catalog.ts";
 import type { ExtensionSet } from "./extension_catalog.ts";
-import { filePurpose } from "./relevant_paths.ts";
 import { RootSnapshot } from "./root_snapshot.ts";
+
+/** What came of looking at the root again. */
+export type Reload =
+  /** What is on disk now is in force, but for what the boot report lists as refused. */
+  | { readonly kind: "in force" }
+  /** What was in force before stays so, as a whole. */
+  | { readonly kind: "kept"; readonly problem: string };
+
+/** How long something that was taken away must stay away before that counts, in milliseconds. */
+const REMOVAL_MS = 200;
+/** How often the root is looked at anew when it changes while it is loaded. */
+const MAX_ATTEMPTS = 5;
 
 /** The extensions of one host: what is in force, how it runs, how it is replaced (SPEC H3, H4). */
 export class Extensions {
   readonly #root: string;
   #catalog: ExtensionCatalog;
-  #reloading: Promise<void> = Promise.resolve();
-  readonly #restartNeeded = new Set<string>();
+  #running: Promise<Reload> | null = null;
+  #next: Promise<Reload> | null = null;
+  #problem: string | null = null;
+  readonly #listeners = new Set<(reload: Reload) => void>();
 
   private constructor(root: string, catalog: ExtensionCatalog) {
     this.#root = root;
     this.#catalog = catalog;
   }
 
-  /** Loads the extensions of a root. */
+  /**
+   * Loads the extensions of a root.
+   *
+   * @param root - the host root: absolute
+   * @throws RestlessRootError when the root does not stay the same for as long as that takes
+   * @throws PluginRootError when the plugins cannot be listed
+   */
   static async load(root: string): Promise<Extensions> {
-    return new Extensions(root, await ExtensionCatalog.load(root, new RootSnapshot(root), null));
+    return new Extensions(root, await loadUnchanged(root, null));
   }
 
   /** The complete set in force at this moment. */
@@ -26,9 +47,9 @@ export class Extensions {
     return this.#catalog;
   }
 
-  /** Changed modules behind extensions, relative to the root: they count only after a restart. */
-  get restartNeeded(): readonly string[] {
-    return [...this.#restartNeeded].toSorted();
+  /** Why what is on disk is not in force, or `null`. */
+  get problem(): string | null {
+    return this.#problem;
   }
 
   /**
@@ -40,8 +61,12 @@ export class Extensions {
    * @throws whatever an extension throws or rejects with, at once; ExtensionLoadError when one cannot be loaded
    */
   async call(point: string, agent: Agent, kwargs: Readonly<Record<string, unknown>>): Promise<void> {
+    const { signal } = agent;
     for (const { create: ExtensionAtPoint } of this.inForce(point, agent)) {
-      await new ExtensionAtPoint(agent).execute(kwargs);
+      // Of a cancelled call nobody waits for the extension under way any more, and none begins behind it.
+      signal.throwIfAborted();
+      // What they share they may change; to put something else in its place counts for nobody.
+      await new ExtensionAtPoint(agent).execute({ ...kwargs });
     }
   }
 
@@ -51,18 +76,75 @@ export class Extensions {
   }
 
   /**
-   * Loads what is on disk now and puts it in force as a whole. Until then, and where it fails, what was loaded stays.
+   * Tells whenever the root was looked at again after a change, and what came of it.
    *
-   * @param changed - what changed, relative to the root: modules among it are remembered as waiting for a restart
+   * @param listener - called once the outcome is in force
+   * @returns ends it
    */
-  async reload(changed: ReadonlySet<string> = new Set()): Promise<void> {
-    for (const path of changed) {
-      if (filePurpose(path) === "module") this.#restartNeeded.add(path);
-    }
-    // One after the other: an older state of the disk must not replace a newer one.
-    this.#reloading = this.#reloading.then(async () => {
-      this.#catalog = await ExtensionCatalog.load(this.#root, new RootSnapshot(this.#root), this.#catalog);
-    });
-    await this.#reloading;
+  onReload(listener: (reload: Reload) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
+
+  /**
+   * Loads what is on disk now and puts it in force as a whole. Until then, and where it fails, what was loaded stays.
+   * One runs at a time: an older state of the disk must not replace a newer one. What is asked for meanwhile is done by
+   * one more.
+   *
+   * @returns what came of it; never rejects
+   */
+  reload(): Promise<Reload> {
+    if (this.#running === null) return this.#begin();
+    this.#next ??= this.#running.then(() => {
+      this.#next = null;
+      return this.#begin();
+    });
+    return this.#next;
+  }
+
+  #begin(): Promise<Reload> {
+    this.#running = this.#replace().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #replace(): Promise<Reload> {
+    try {
+      this.#catalog = await loadUnchanged(this.#root, this.#catalog);
+      this.#problem = null;
+    } catch (error) {
+      this.#problem = error instanceof Error ? error.message : "the extensions could not be loaded";
+    }
+    const reload: Reload =
+      this.#problem === null ? { kind: "in force" } : { kind: "kept", problem: this.#problem };
+    for (const listener of this.#listeners) listener(reload);
+    return reload;
+  }
+}
+
+/** The root changed each time it was loaded, so that what was loaded may be a mixture. */
+export class RestlessRootError extends Error {
+  override readonly name = "RestlessRootError";
+
+  constructor() {
+    super("the host root changes all the time, so its extensions cannot be loaded; wait until that ends");
+  }
+}
+
+/**
+ * Loads a root that is the same before and after. Whatever is changed meanwhile could otherwise be loaded in part; and a
+ * folder that is swapped for another is missing for a moment, so what was taken away must stay away.
+ */
+async function loadUnchanged(root: string, previous: ExtensionCatalog | null): Promise<ExtensionCatalog> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    const snapshot = new RootSnapshot(root);
+    if (previous?.isOf(snapshot) === true) return previous;
+    const catalog = await ExtensionCatalog.load(root, snapshot, previous);
+    if (previous !== null && snapshot.lacksSomethingOf(previous.snapshot)) {
+      await delay(REMOVAL_MS, undefined, { ref: false });
+    }
+    if (new RootSnapshot(root).equals(snapshot)) return catalog;
+  }
+  throw new RestlessRootError();
 }

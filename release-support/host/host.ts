@@ -123,9 +123,7 @@ export class Host implements GateHost {
 
   async #watch(): Promise<void> {
     this.#watcher = await RootWatcher.start(this.root, {
-      settled: (changed) => {
-        this.extensions.reload(changed).catch((error: unknown) => this.#notWatching(error));
-      },
+      settled: () => void this.extensions.reload(),
       failed: (error) => this.#notWatching(error),
     });
     // What changed while the watcher was getting ready.

@@ -15,10 +15,21 @@ export { exceptionKind, HandledException, InterventionException, RepairableExcep
 export { ExtensionLoadError } from "./extension_catalog.ts";
 export type { ExtensionSet, LoadedExtension, RefusedFile } from "./extension_catalog.ts";
 export type { Extension, ExtensionClass } from "./extension_modules.ts";
+export { History } from "./history.ts";
 export type { HistoryMessage, HistoryRole } from "./history.ts";
 export { Host } from "./host.ts";
 export type { HostOptions, SubordinateModel } from "./host.ts";
+export { Log } from "./log.ts";
 export type { LogItem, LogType } from "./log.ts";
 export { monologue } from "./monologue.ts";
 export type { ModelTurn, MonologueResult } from "./monologue.ts";
-export type { LocalTool, Tool, ToolArgs, ToolResponse } from "./tools.ts";
+export type { ToolId } from "./tool_policy.ts";
+export type {
+  LocalTool,
+  LocalToolCall,
+  LocalToolRun,
+  SteppedLocalTool,
+  Tool,
+  ToolArgs,
+  ToolResponse,
+} from "./tools.ts";

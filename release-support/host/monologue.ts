@@ -1,14 +1,12 @@
 import type { Agent } from "./agent.ts";
 import { dispatch } from "./dispatch.ts";
-import type { ToolRequest } from "./dispatch.ts";
-import { HandledException, exceptionKind } from "./exceptions.ts";
+import { HandledException, describeError, exceptionKind, repairableMessage } from "./exceptions.ts";
+import { ModelTurns } from "./model_turns.ts";
+import type { ModelTurn } from "./model_turns.ts";
+import { shownAsText } from "./shown_as_text.ts";
 import { readToolRequest } from "./tool_requests.ts";
 
-/**
- * One turn of the scripted model: a text, which may be a tool request in JSON, or the native function calls of a
- * turn (SPEC H9).
- */
-export type ModelTurn = string | { readonly toolCalls: readonly ToolRequest[] };
+export type { ModelTurn } from "./model_turns.ts";
 
 /** How a monologue ended: with an answer, or because the script was over. */
 export type MonologueResult =
@@ -22,47 +20,59 @@ export type MonologueResult =
  * @param turns - what its model says, turn by turn; each is asked for when the turn before it is done
  * @returns the answer, or that the script ended without one
  * @throws HandledException after an error that no agent can repair, which the log then shows; the reason of the
- *   context's signal when the task is cancelled
+ *   agent's cancellation, as soon as that fires
  */
-export async function monologue(
+export function monologue(
   agent: Agent,
   turns: Iterable<ModelTurn> | AsyncIterable<ModelTurn>,
 ): Promise<MonologueResult> {
-  const { signal } = agent.context;
+  return agent.inOwnTask(async () => {
+    const model = new ModelTurns(turns);
+    try {
+      return await takeTurns(agent, model);
+    } finally {
+      model.leave();
+    }
+  });
+}
+
+async function takeTurns(agent: Agent, model: ModelTurns): Promise<MonologueResult> {
+  const { signal } = agent;
   let previous: ModelTurn | null = null;
-  for await (const turn of turns) {
+  for (;;) {
     try {
       await agent.context.checkIntervention(agent, signal);
-      const answer = await takeTurn(agent, turn, previous);
+      const next = await model.next(signal);
+      if (next.kind !== "turn") return { kind: "script_over" };
+      const { turn } = next;
+      const isRepeated = turn === previous;
+      previous = turn;
+      const answer = await takeTurn(agent, turn, isRepeated);
       if (answer !== null) return { kind: "answer", message: answer };
     } catch (error) {
       // A cancellation stays one: it is nobody's error and no denial.
       signal.throwIfAborted();
       handleException(agent, error);
     }
-    previous = turn;
   }
-  return { kind: "script_over" };
 }
 
-async function takeTurn(agent: Agent, turn: ModelTurn, previous: ModelTurn | null): Promise<string | null> {
-  if (typeof turn !== "string") {
-    agent.history.add({ role: "assistant", content: JSON.stringify(turn) });
-    for (const request of turn.toolCalls) {
-      const response = await dispatch(agent, request);
-      if (response.breakLoop) return response.message;
-    }
-    return null;
+async function takeTurn(agent: Agent, turn: ModelTurn, isRepeated: boolean): Promise<string | null> {
+  agent.history.add({ role: "assistant", content: shownAsText(turn) });
+  await agent.context.checkIntervention(agent, agent.signal);
+  if (typeof turn === "string") return await takeTextTurn(agent, turn, isRepeated);
+  for (const request of turn.toolCalls) {
+    const response = await dispatch(agent, request);
+    if (response.breakLoop) return response.message;
   }
-  agent.history.add({ role: "assistant", content: turn });
-  if (turn === previous) {
+  return null;
+}
+
+async function takeTextTurn(agent: Agent, message: string, isRepeated: boolean): Promise<string | null> {
+  if (isRepeated) {
     warn(agent, "You have sent the same message again. Do something else.");
     return null;
   }
-  return await takeTextTurn(agent, turn);
-}
-
-async function takeTextTurn(agent: Agent, message: string): Promise<string | null> {
   const reading = readToolRequest(message);
   switch (reading.kind) {
     case "request": {
@@ -88,13 +98,13 @@ function handleException(agent: Agent, error: unknown): void {
     case "intervention":
       return;
     case "repairable":
-      // The message alone: a stack trace would show the model paths and remote text (SPEC P10.2).
-      warn(agent, error instanceof Error ? error.message : "The tool call was not run.");
+      warn(agent, repairableMessage(error));
       return;
     case "handled":
       throw error;
+    case "critical":
     default:
-      agent.context.log.log({ type: "error", heading: "Error", content: describe(error) });
+      agent.context.log.log({ type: "error", heading: "Error", content: describeError(error) });
       throw new HandledException("The agent stopped on an error; the log shows it.", { cause: error });
   }
 }
@@ -102,10 +112,4 @@ function handleException(agent: Agent, error: unknown): void {
 function warn(agent: Agent, message: string): void {
   agent.history.add({ role: "warning", content: message });
   agent.context.log.log({ type: "warning", heading: `Agent ${agent.number}`, content: message });
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error
-    ? `${error.name}: ${error.message}`
-    : `Something else than an error was thrown: ${typeof error}`;
 }

@@ -1,18 +1,23 @@
-import { statSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
 
-import { disk } from "../../helpers/file_view.ts";
+import { errorCode } from "../../helpers/file_view.ts";
 import type { FileView, Listing, Sighting } from "../../helpers/file_view.ts";
-import { filePurpose, isRelevantFolder } from "./relevant_paths.ts";
 import type { FilePurpose } from "./relevant_paths.ts";
+import { walkRoot } from "./root_walk.ts";
+import type { WalkedFile } from "./root_walk.ts";
 
 /** One file that the host looks at, as it was when the snapshot was taken. */
 export interface SnapshotFile {
   /** Absolute. */
   readonly path: string;
   readonly purpose: FilePurpose;
-  /** Differs when the file was changed or replaced. */
+  /** What the file holds: differs when its content does. Of toggles and manifests only that they are there counts. */
   readonly version: string;
+  /** Differs when the file was written or replaced, be it with the same content. */
+  readonly stamp: string;
+  /** Why the file cannot be read, in controlled words, or `null`. */
+  readonly problem: string | null;
 }
 
 /**
@@ -20,25 +25,27 @@ export interface SnapshotFile {
  * so that a file that is just being replaced cannot fall out of a decision half-way (SPEC H4).
  */
 export class RootSnapshot implements FileView {
-  readonly #sightings = new Map<string, Sighting>();
-  readonly #listings = new Map<string, Listing>();
-  readonly #files: SnapshotFile[] = [];
-  readonly #root: string;
+  /** Every file that the host looks at. */
+  readonly files: readonly SnapshotFile[];
+  readonly #files: ReadonlyMap<string, WalkedFile>;
+  readonly #listings: ReadonlyMap<string, Listing>;
+  readonly #signature: string;
 
   /** @param root - the host root: absolute */
   constructor(root: string) {
-    this.#root = root;
-    this.#look(root);
-  }
-
-  /** Every file that the host looks at, by folder. */
-  get files(): readonly SnapshotFile[] {
-    return this.#files;
+    const { files, folders, listings } = walkRoot(root);
+    this.#files = new Map(files.map((file) => [file.path, file]));
+    this.#listings = listings;
+    this.files = files.map(lookAt);
+    this.#signature = JSON.stringify([[...folders], [...listings], this.files]);
   }
 
   /** What was at a path; a path that the host does not look at was absent. */
   sight(path: string): Sighting {
-    return this.#sightings.get(path) ?? { kind: "absent" };
+    const listing = this.#listings.get(path);
+    if (listing !== undefined) return present(listing.kind !== "absent");
+    const file = this.#files.get(path);
+    return file === undefined ? { kind: "absent" } : present(file.isFolder);
   }
 
   /** What a folder held of what the host looks at. */
@@ -46,39 +53,43 @@ export class RootSnapshot implements FileView {
     return this.#listings.get(path) ?? { kind: "absent", code: "ENOENT" };
   }
 
-  #look(folder: string): void {
-    const listing = disk.list(folder);
-    if (listing.kind === "absent") return;
-    this.#sightings.set(folder, { kind: "present", isFolder: true, isFile: false });
-    if (listing.kind !== "listed") {
-      this.#listings.set(folder, listing);
-      return;
-    }
-    const entries = listing.entries.filter(({ name, isFolder }) => this.#take(join(folder, name), isFolder));
-    this.#listings.set(folder, { kind: "listed", entries });
+  /** Folders that were there and could not be listed. */
+  get unlisted(): readonly { readonly path: string; readonly code: string }[] {
+    return [...this.#listings].flatMap(([path, listing]) =>
+      listing.kind === "listed" ? [] : [{ path, code: listing.code }],
+    );
   }
 
-  /** Takes an entry in if the host looks at it. */
-  #take(path: string, isFolder: boolean): boolean {
-    const place = relative(this.#root, path).split(sep).join("/");
-    const purpose = filePurpose(place);
-    if (isFolder && isRelevantFolder(place)) {
-      this.#look(path);
-      return true;
-    }
-    // A folder with the name of an extension file is taken for one, which no loader can load: it is not passed by.
-    if (purpose === null) return false;
-    this.#sightings.set(path, { kind: "present", isFolder, isFile: !isFolder });
-    this.#files.push({ path, purpose, version: versionOf(path) });
-    return true;
+  /** Whether the root was the same then, to the last write. */
+  equals(other: RootSnapshot): boolean {
+    return this.#signature === other.#signature;
+  }
+
+  /** Whether an extension, a toggle or a manifest is missing that was there before. */
+  lacksSomethingOf(before: RootSnapshot): boolean {
+    return before.files.some(({ path, purpose }) => purpose !== "module" && !this.#files.has(path));
   }
 }
 
-function versionOf(path: string): string {
+function present(isFolder: boolean): Sighting {
+  return { kind: "present", isFolder, isFile: !isFolder };
+}
+
+function lookAt({ path, purpose }: WalkedFile): SnapshotFile {
+  const file = { path, purpose };
   try {
-    const { ino, size, mtimeNs } = statSync(path, { bigint: true });
-    return `${ino}-${size}-${mtimeNs}`;
-  } catch {
-    return "gone";
+    const stats = statSync(path, { bigint: true });
+    const stamp = [stats.dev, stats.ino, stats.size, stats.mtimeNs].join("-");
+    // Opening a pipe would wait for a writer.
+    if (!stats.isFile()) return { ...file, stamp, version: "", problem: "it is no regular file" };
+    const isCode = purpose === "extension" || purpose === "module";
+    return { ...file, stamp, version: isCode ? hashOf(path) : "", problem: null };
+  } catch (error) {
+    const code = errorCode(error);
+    return { ...file, stamp: code, version: "", problem: `it cannot be read (${code})` };
   }
+}
+
+function hashOf(path: string): string {
+  return createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, 32);
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import { enabledPlugins } from "../../helpers/enabled_plugins.ts";
-import { mayExist } from "../../helpers/file_view.ts";
+import { disk } from "../../helpers/file_view.ts";
 import { Agent } from "./agent.ts";
 import { RepairableException } from "./exceptions.ts";
 import { monologue } from "./monologue.ts";
@@ -13,11 +13,10 @@ import type { ToolArgs } from "./tools.ts";
  *
  * @param agent - the agent that delegates
  * @param args - `message`, and optionally `profile`
- * @param signal - the superior's cancellation, which is the context's
  * @returns what the subordinate answered
  * @throws RepairableException when the profile does not exist, or the host has no model for subordinates: nothing ran
  */
-export async function callSubordinate(agent: Agent, args: ToolArgs, signal: AbortSignal): Promise<string> {
+export async function callSubordinate(agent: Agent, args: ToolArgs): Promise<string> {
   const { subordinateModel } = agent.host;
   if (subordinateModel === null) {
     throw new RepairableException("This host has no model for subordinate agents. Do the task yourself.");
@@ -27,7 +26,6 @@ export async function callSubordinate(agent: Agent, args: ToolArgs, signal: Abor
   const subordinate = new Agent(agent.context, agent.number + 1, { profile }, agent);
   subordinate.history.add({ role: "user", content: message });
   const result = await monologue(subordinate, subordinateModel(subordinate, message));
-  signal.throwIfAborted();
   return result.kind === "answer" ? result.message : "The subordinate ended without an answer.";
 }
 
@@ -47,5 +45,11 @@ function profileExists(agent: Agent, profile: string): boolean {
     ...enabledPlugins(root, { project, profile }, "empty").map(({ path }) => path),
     root,
   ];
-  return folders.some((folder) => mayExist(join(folder, "agents", profile)));
+  return folders.some((folder) => isFolder(join(folder, "agents", profile)));
+}
+
+/** What cannot be looked at does not count: the profile must be there, or nothing runs. */
+function isFolder(path: string): boolean {
+  const seen = disk.sight(path);
+  return seen.kind === "present" && seen.isFolder;
 }

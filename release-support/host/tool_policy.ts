@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { disk } from "../../helpers/file_view.ts";
 import { explainScopedConfig } from "../../helpers/scoped_config.ts";
 import type { ConfigScope } from "../../helpers/scoped_config.ts";
 import { readStrictJson } from "../../helpers/strict_json.ts";
@@ -53,6 +54,9 @@ export function isBlocked(policy: ToolPolicy, id: ToolId): boolean {
 }
 
 function readPolicy(path: string): ToolPolicy {
+  const seen = disk.sight(path);
+  // Opening a pipe would wait for a writer.
+  if (seen.kind !== "present" || !seen.isFile) return { kind: "closed" };
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(path);

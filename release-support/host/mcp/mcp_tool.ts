@@ -1,6 +1,7 @@
 import type { QualifiedToolName } from "../../../helpers/names.ts";
 import type { Agent } from "../agent.ts";
 import type { Tool, ToolArgs, ToolResponse } from "../tools.ts";
+import { McpFailure } from "./failure.ts";
 
 /** A tool of an MCP server, made for one call. */
 export class McpTool implements Tool {
@@ -31,9 +32,14 @@ export class McpTool implements Tool {
       return { message: result.isError ? `ERROR: ${result.text}` : result.text, breakLoop: false };
     } catch (error) {
       signal.throwIfAborted();
-      const problem = error instanceof Error ? error.message : "the call failed";
-      context.log.log({ type: "warning", heading: `MCP call of ${this.name} failed`, content: problem });
-      return { message: `ERROR: ${problem}`, breakLoop: false };
+      const failure =
+        error instanceof McpFailure ? error : new McpFailure("failed", "the call could not be made");
+      context.log.log({
+        type: "warning",
+        heading: `MCP call of ${this.name} failed`,
+        content: failure.message,
+      });
+      return { message: `ERROR: ${failure.remoteText ?? failure.message}`, breakLoop: false };
     }
   }
 }

@@ -1,13 +1,17 @@
 import type { McpServer } from "./configuration.ts";
-import { McpConnection } from "./connection.ts";
-import type { McpCallResult, McpToolInfo } from "./connection.ts";
+import type { McpCallResult } from "./connection.ts";
+import { McpFailure } from "./failure.ts";
+import { ServerSlot } from "./server_slot.ts";
+import type { McpToolInfo } from "./tool_listing.ts";
 
 /**
  * The connections of one host, one for each exact entry: an entry that differs in anything has a connection of its own,
  * and no connection ever serves another entry than the one it was opened for (SPEC P5.7).
  */
 export class ServerConnections {
-  readonly #slots = new Map<string, Slot>();
+  readonly #slots = new Map<string, ServerSlot>();
+  /** Those of entries that are no longer configured, while calls on them are under way. */
+  readonly #retired = new Set<ServerSlot>();
   #closed = false;
 
   /**
@@ -15,19 +19,17 @@ export class ServerConnections {
    * not throw: {@link problem} tells.
    */
   async open(server: McpServer): Promise<void> {
-    if (this.#closed) return;
-    const key = keyOf(server);
-    let slot = this.#slots.get(key);
-    if (slot === undefined) {
-      slot = new Slot(server);
-      this.#slots.set(key, slot);
-    }
-    await slot.open();
+    await this.#slotFor(server)?.open();
   }
 
-  /** The tools that an entry's server listed; none while it is not connected. */
+  /** Finds out what an entry's server offers now; connects for that if need be. Does not throw. */
+  async discover(server: McpServer): Promise<void> {
+    await this.#slotFor(server)?.discover();
+  }
+
+  /** The tools that an entry's server listed last; none before it was reached once. */
   tools(server: McpServer): readonly McpToolInfo[] {
-    return this.#slots.get(keyOf(server))?.connection?.tools ?? [];
+    return this.#slots.get(keyOf(server))?.tools ?? [];
   }
 
   /** Why an entry's server cannot be used, or `null`. */
@@ -35,15 +37,20 @@ export class ServerConnections {
     return this.#slots.get(keyOf(server))?.problem ?? null;
   }
 
-  /** @throws Error when the entry's server is not connected or the call fails */
+  /** The end of what an entry's server wrote on its standard error; empty for a remote one. */
+  log(server: McpServer): string {
+    return this.#slots.get(keyOf(server))?.log ?? "";
+  }
+
+  /** @throws McpFailure when the entry's server cannot be used or the call fails; the reason of `signal` when that fires */
   async call(
     server: McpServer,
     tool: string,
     args: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<McpCallResult> {
-    const slot = this.#slots.get(keyOf(server));
-    if (slot === undefined) throw new Error("the server is not connected");
+    const slot = this.#slotFor(server);
+    if (slot === null) throw new McpFailure("broken", "the host was closed");
     return await slot.call(tool, args, signal);
   }
 
@@ -53,79 +60,43 @@ export class ServerConnections {
     for (const [key, slot] of this.#slots) {
       if (wanted.has(key)) continue;
       this.#slots.delete(key);
-      slot.retire();
+      this.#retired.add(slot);
+      void slot.retire().then(() => this.#retired.delete(slot));
     }
   }
 
   /** Closes everything, calls under way included, and waits until it is closed. */
   async close(): Promise<void> {
     this.#closed = true;
-    const slots = [...this.#slots.values()];
+    const slots = [...this.#slots.values(), ...this.#retired];
     this.#slots.clear();
     await Promise.all(slots.map((slot) => slot.close()));
   }
-}
 
-/** The connection of one entry, while it is opened, open, or failed. */
-class Slot {
-  connection: McpConnection | null = null;
-  problem: string | null = null;
-  readonly #server: McpServer;
-  #opening: Promise<void> | null = null;
-  #calls = 0;
-  #retired = false;
-
-  constructor(server: McpServer) {
-    this.#server = server;
-  }
-
-  open(): Promise<void> {
-    if (this.connection !== null) return Promise.resolve();
-    this.#opening ??= this.#connect().finally(() => {
-      this.#opening = null;
-    });
-    return this.#opening;
-  }
-
-  async call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<McpCallResult> {
-    if (this.connection === null) throw new Error("the server is not connected");
-    this.#calls += 1;
-    try {
-      return await this.connection.callTool(tool, args, signal);
-    } finally {
-      this.#calls -= 1;
-      if (this.#retired) this.retire();
-    }
-  }
-
-  retire(): void {
-    this.#retired = true;
-    if (this.#calls === 0) void this.close();
-  }
-
-  async close(): Promise<void> {
-    this.#retired = true;
-    await this.#opening;
-    const { connection } = this;
-    this.connection = null;
-    await connection?.close();
-  }
-
-  async #connect(): Promise<void> {
-    try {
-      this.connection = await McpConnection.open(this.#server);
-      this.problem = null;
-    } catch (error) {
-      this.problem = error instanceof Error ? error.message : "the server could not be initialised";
-    }
-    if (this.#retired) await this.connection?.close();
+  #slotFor(server: McpServer): ServerSlot | null {
+    if (this.#closed) return null;
+    const key = keyOf(server);
+    const slot = this.#slots.get(key) ?? new ServerSlot(server);
+    this.#slots.set(key, slot);
+    return slot;
   }
 }
+
+const keys = new WeakMap<McpServer, string>();
 
 /** Everything that the entry says: two entries share a connection only when they are the same in all of it. */
 function keyOf(server: McpServer): string {
-  return JSON.stringify(server, (_, value: unknown) => {
-    if (value instanceof Map) return [...value] as unknown;
-    return typeof value === "bigint" ? `${value}n` : value;
-  });
+  let key = keys.get(server);
+  if (key === undefined) {
+    key = JSON.stringify(server, (_, value: unknown) => writable(value));
+    keys.set(server, key);
+  }
+  return key;
+}
+
+/** What stands in the key for a value that JSON has no form for: nothing that another value is written as. */
+function writable(value: unknown): unknown {
+  if (value instanceof Map) return [...value];
+  const isPlain = typeof value !== "bigint" && (typeof value !== "number" || Number.isFinite(value));
+  return isPlain ? value : { [typeof value]: String(value) };
 }

@@ -1,0 +1,62 @@
+import type { PreflightError } from "../../helpers/guild_preflight.ts";
+import { CHECKS } from "../../helpers/preflight_contract.ts";
+import type { CheckStatus, Verdict } from "../../helpers/preflight_contract.ts";
+import type { EvidenceDocument, PolicyDocument } from "./output_schemas.ts";
+import type { Paint, Tone } from "./terminal.ts";
+import { padded, wrap } from "./text.ts";
+
+const STATUS_TONES: Readonly<Record<CheckStatus, Tone>> = { proven: "good", failed: "bad", unknown: "warn" };
+
+const VERDICT_TONES: Readonly<Record<Verdict, Tone>> = {
+  do_not_delegate: "bad",
+  delegate_with_caution: "warn",
+  no_failed_checks: "good",
+};
+
+/** What became of an answer of the Guild, in our own words. */
+export const ERROR_WORDS: Readonly<Record<PreflightError, string>> = {
+  deadline: "no complete answer within the deadline",
+  connect: "no connection to the Guild",
+  tls: "no trustworthy TLS connection to the Guild",
+  status: "the Guild answered with another status than 200",
+  redirect: "the Guild answered with a redirect, which is not followed",
+  encoding: "the Guild's answer is compressed, though that was not asked for",
+  content_type: "the Guild's answer is not application/json",
+  too_large: "the Guild's answer is larger than the limit",
+  truncated: "the Guild's answer broke off or is not HTTP",
+  inconsistent: "the Guild's answer contradicts the contract or itself",
+};
+
+/** The widest name of a check. */
+const NAME_COLUMNS = Math.max(...CHECKS.map((check) => check.length));
+
+/** The six checks as a table, with those marked that the policy requires. */
+export function checkTable(
+  { statuses, unlisted }: EvidenceDocument,
+  policy: PolicyDocument | null,
+  paint: Paint,
+  indent = "",
+): string[] {
+  if (statuses === null) return [];
+  const rows = CHECKS.map((check) => {
+    const status = statuses[check];
+    const required = policy?.required_proven.includes(check) === true ? "  required" : "";
+    return `${indent}  ${padded(check, NAME_COLUMNS)}  ${paint(STATUS_TONES[status], padded(status, 7))}${required}`.trimEnd();
+  });
+  return [...rows, ...(unlisted === 0 ? [] : [`${indent}  +${unlisted} checks outside the six, which prove nothing`])];
+}
+
+/** The verdict with when it was observed, or why there is none. */
+export function verdictLines(evidence: EvidenceDocument, paint: Paint, indent = ""): string[] {
+  const { verdict, observed_at: observedAt, error } = evidence;
+  if (verdict === null) {
+    const words = error === null ? "no verdict" : `${ERROR_WORDS[error]} (${error})`;
+    return wrap(words, { first: `${indent}Evidence: none, `, rest: `${indent}  ` });
+  }
+  const line = `${indent}Verdict: ${paint(VERDICT_TONES[verdict], verdict)}`;
+  return [line, `${indent}  observed ${observedAt ?? "at an unknown time"}, ${ageOf(evidence)}`];
+}
+
+function ageOf({ cached, age_seconds: age }: EvidenceDocument): string {
+  return cached ? `from the cache, ${Math.floor(age ?? 0)} s old` : "asked afresh";
+}

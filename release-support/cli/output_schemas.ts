@@ -1,0 +1,279 @@
+// What the commands print with --json, for programs that read it (SPEC C). The documents' types follow from here, so that
+// what a command builds and what it promises cannot differ. Commands import the types alone.
+import * as z from "zod";
+
+import { REASONS } from "../../helpers/decision.ts";
+import { CHECKS, STATUSES, VERDICTS } from "../../helpers/preflight_contract.ts";
+
+const reason = z.enum([...REASONS, "not_protected", "tool_policy"]);
+const allowOrDeny = z.enum(["allow", "deny"]);
+const check = z.enum(CHECKS);
+
+/** The status of each of the six checks. */
+const statuses = z.record(check, z.enum(STATUSES));
+
+const error = z.enum([
+  "deadline",
+  "connect",
+  "tls",
+  "status",
+  "redirect",
+  "encoding",
+  "content_type",
+  "too_large",
+  "truncated",
+  "inconsistent",
+]);
+
+const policy = z.strictObject({
+  required_proven: z.array(check),
+  tolerate_unknown_required: z.boolean(),
+  on_caution: allowOrDeny,
+  on_unavailable: allowOrDeny,
+});
+
+/** What is known about an endpoint: everything but `guild_origin` is null or false after a failure. */
+const evidence = z.strictObject({
+  guild_origin: z.string(),
+  verdict: z.enum(VERDICTS).nullable(),
+  statuses: statuses.nullable(),
+  /** How many checks outside the six the answer has. */
+  unlisted: z.int().nonnegative(),
+  observed_at: z.iso.datetime().nullable(),
+  cached: z.boolean(),
+  age_seconds: z.number().nonnegative().nullable(),
+  error: error.nullable(),
+});
+
+/** One scenario's ending. */
+const ending = z.strictObject({ outcome: z.enum(["ran", "denied"]), reason });
+
+/** `demo --json`. */
+export const demoDocument = z.strictObject({
+  ok: z.boolean(),
+  scenarios: z.array(
+    z.strictObject({
+      name: z.string(),
+      story: z.string(),
+      path: z.enum(["native", "text"]),
+      request: z.string(),
+      outcome: z.enum(["ran", "denied", "failed"]),
+      reason: reason.nullable(),
+      expected: ending,
+      /** Whether the Guild of this scenario is scripted, or none. */
+      synthetic: z.boolean(),
+      guild_requests: z.int().nonnegative(),
+      tool_calls: z.int().nonnegative(),
+      ms: z.int().nonnegative(),
+    }),
+  ),
+});
+
+/** One call of a script. */
+const call = z.strictObject({
+  /** As the script or the model names it. */
+  tool: z.string(),
+  by_worker: z.boolean(),
+  outcome: z.enum(["ran", "denied", "no_such_tool", "failed", "not_dispatched"]),
+  /** Null where nothing decided: no such tool, failed, not dispatched, denied by an extension of somebody else. */
+  reason: reason.nullable(),
+  /** Whether the tool ran and its server called the result an error. */
+  tool_error: z.boolean(),
+  ms: z.number().nonnegative().nullable(),
+  /** The approved endpoint, null when it may not be shown or none was compared. */
+  endpoint: z.string().nullable(),
+  policy: policy.nullable(),
+  evidence: evidence.nullable(),
+});
+
+/** `run --json`. */
+export const runDocument = z.strictObject({
+  ok: z.boolean(),
+  root: z.string(),
+  project: z.string().nullable(),
+  profile: z.string().nullable(),
+  turns: z.array(
+    z.strictObject({
+      turn: z.int().positive(),
+      path: z.enum(["native", "text"]),
+      /** `calls`: it asked for tools; `answer`: it ended the run; `refused`: the host could not make a request of it. */
+      kind: z.enum(["calls", "answer", "refused", "not_reached"]),
+      calls: z.array(call),
+    }),
+  ),
+  /** Why the run ended before its script; null when it did not, or an answer ended it. */
+  problem: z.string().nullable(),
+  /** MCP servers that cannot be used. */
+  mcp_problems: z.array(z.strictObject({ name: z.string(), problem: z.string() })),
+});
+
+/** Something that the Guild's own rules make certain before it is asked. */
+const certainty = z.strictObject({
+  code: z.enum(["url_too_long", "port_refused", "host_refused", "url_refused", "no_protocol_probe"]),
+  /** In words. */
+  means: z.string(),
+  /** What the policy then makes of every call; null when it need not deny. */
+  denies: reason.nullable(),
+});
+
+/** `check --json`. */
+export const checkDocument = z.strictObject({
+  /** Whether nothing denies a call. That is no approval. */
+  ok: z.boolean(),
+  decision: allowOrDeny,
+  reason,
+  /** What was disclosed, and to whom; null when nothing was. */
+  disclosed: z.strictObject({ to: z.string(), url: z.string() }).nullable(),
+  /** The rule of SPEC P4 that refuses the URL, and a fixed word for why; null when none does. */
+  ineligible: z.strictObject({ rule: z.enum(["P4.1", "P4.2", "P4.3"]), problem: z.string() }).nullable(),
+  certainties: z.array(certainty),
+  evidence: evidence.nullable(),
+  /** Null where no policy could be read. */
+  policy: policy.nullable(),
+  /** The servers for which the root's configuration approves exactly this URL; null without a root. */
+  approved_for: z.array(z.string()).nullable(),
+  /** What is wrong with the root's configuration. */
+  setting_errors: z.array(z.strictObject({ path: z.string(), expected: z.string() })),
+  /** What an observation is not. */
+  is_not: z.array(z.string()),
+});
+
+const finding = z.strictObject({
+  /** A problem makes the exit code 1. */
+  level: z.enum(["problem", "warning"]),
+  code: z.string(),
+  words: z.string(),
+});
+
+const bindingRule = z.strictObject({
+  rule: z.enum(["P5.1", "P5.2", "P5.3", "P5.4", "P5.5"]),
+  /** The reason with which a call is denied when it fails. */
+  reason,
+  outcome: z.enum(["holds", "fails", "not_known_offline", "not_reached"]),
+  words: z.string(),
+});
+
+/** `doctor --json`. */
+export const doctorDocument = z.strictObject({
+  ok: z.boolean(),
+  root: z.string(),
+  project: z.string().nullable(),
+  profile: z.string().nullable(),
+  plugin: z.strictObject({
+    path: z.string().nullable(),
+    origin: z.enum(["user", "built-in"]).nullable(),
+    enabled: z.boolean(),
+  }),
+  configuration: z.strictObject({
+    places: z.array(
+      z.strictObject({
+        scope: z.string(),
+        path: z.string().nullable(),
+        outcome: z.enum(["chosen", "unreadable", "not reached", "absent", "not considered"]),
+        why: z.string(),
+      }),
+    ),
+    valid: z.boolean(),
+    errors: z.array(z.strictObject({ path: z.string(), expected: z.string() })),
+    policy: policy.nullable(),
+  }),
+  servers: z.array(
+    z.strictObject({
+      name: z.string(),
+      /** The approved URL; null when it may not be disclosed. */
+      endpoint: z.string().nullable(),
+      rules: z.array(bindingRule),
+      certainties: z.array(certainty),
+      /** With `--live` alone, and only where every rule that can be known holds. */
+      live: z
+        .strictObject({ decision: allowOrDeny, reason, evidence })
+        .nullable(),
+    }),
+  ),
+  mcp: z.strictObject({
+    problem: z.string().nullable(),
+    entries: z.array(
+      z.strictObject({
+        name: z.string(),
+        kind: z.enum(["remote", "local", "unusable"]),
+        protected: z.boolean(),
+        /** Why it will not work, as far as that shows offline. */
+        problem: z.string().nullable(),
+      }),
+    ),
+  }),
+  extensions: z.strictObject({
+    point: z.literal("tool_execute_before"),
+    /** Why nothing runs at the point. */
+    problem: z.string().nullable(),
+    in_order: z.array(
+      z.strictObject({
+        path: z.string(),
+        scope: z.string(),
+        plugin: z.string().nullable(),
+        shadows: z.array(z.string()),
+        is_gate: z.boolean(),
+      }),
+    ),
+  }),
+  self_test: z.strictObject({ passed: z.boolean(), words: z.string() }),
+  findings: z.array(finding),
+});
+
+/** A line of `guild --json`: first where it listens, then each preflight. */
+export const guildLine = z.union([
+  z.strictObject({ event: z.literal("listening"), origin: z.string(), allows_loopback: z.boolean() }),
+  z.strictObject({
+    event: z.literal("preflight"),
+    /** As received: whoever asked wrote it. */
+    target: z.string(),
+    verdict: z.enum(VERDICTS),
+    statuses,
+    ms: z.int().nonnegative(),
+  }),
+]);
+
+const configFile = z.strictObject({
+  scope: z.string(),
+  project: z.string().nullable(),
+  profile: z.string().nullable(),
+  /** Relative to the root. */
+  path: z.string(),
+  valid: z.boolean(),
+  errors: z.array(z.strictObject({ path: z.string(), expected: z.string() })),
+});
+
+/** `config list --json`. */
+export const configListDocument = z.strictObject({ ok: z.boolean(), files: z.array(configFile) });
+
+/** `config show --json`. */
+export const configShowDocument = z.strictObject({
+  ok: z.boolean(),
+  file: configFile,
+  /** What the file holds; null when it is not strict JSON. */
+  value: z.json().nullable(),
+});
+
+/** `config remove --json`. */
+export const configRemoveDocument = z.strictObject({
+  ok: z.literal(true),
+  removed: z.string(),
+  /** The file that decides for the same scope from now on, relative to the root. */
+  decides_now: z.string().nullable(),
+});
+
+export type PolicyDocument = z.infer<typeof policy>;
+export type EvidenceDocument = z.infer<typeof evidence>;
+export type CallDocument = z.infer<typeof call>;
+export type Certainty = z.infer<typeof certainty>;
+export type Finding = z.infer<typeof finding>;
+export type BindingRule = z.infer<typeof bindingRule>;
+export type DemoDocument = z.infer<typeof demoDocument>;
+export type RunDocument = z.infer<typeof runDocument>;
+export type CheckDocument = z.infer<typeof checkDocument>;
+export type DoctorDocument = z.infer<typeof doctorDocument>;
+export type GuildLine = z.infer<typeof guildLine>;
+export type ConfigFile = z.infer<typeof configFile>;
+export type ConfigListDocument = z.infer<typeof configListDocument>;
+export type ConfigShowDocument = z.infer<typeof configShowDocument>;
+export type ConfigRemoveDocument = z.infer<typeof configRemoveDocument>;
