@@ -37,7 +37,7 @@ async function runSteps(agent: Agent, request: ToolRequest): Promise<ToolRespons
     await step(() => tool.beforeExecution?.(args, signal));
     await step(() => host.extensions.call("tool_execute_before", agent, { toolArgs: args, toolName: name }));
     requireUnchanged(loopData.currentTool, tool);
-    const response = { ...(await step(() => tool.execute(args, signal))) };
+    const response = await step(() => tool.execute(args, signal));
     await step(() => host.extensions.call("tool_execute_after", agent, { response, toolName: name }));
     await step(() => tool.afterExecution?.(response, signal));
     report(agent, name, response);

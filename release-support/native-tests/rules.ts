@@ -14,6 +14,7 @@ const SECTIONS: Readonly<Record<string, number>> = {
   H: 10,
   G: 11,
   S: 2,
+  C: 6,
 };
 
 /** The ids of the rules, such as `P6.3`; every one of them must be cited by a test. */

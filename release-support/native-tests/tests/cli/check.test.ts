@@ -78,12 +78,11 @@ describe("the command check", () => {
     expectFitForTerminal(stdout);
   });
 
-  for (const limit of LIMITS) {
-    it(`says what an observation is not: ${limit.source} [C3, P11.4]`, async () => {
-      const { stdout } = await check(URL_OF_NOBODY);
-      expect(stdout.replaceAll(/\s+/g, " ")).to.match(limit);
-    });
-  }
+  it("says what an observation is not, and what lies outside [C3, P11.4]", async () => {
+    const { stdout } = await check(URL_OF_NOBODY);
+    const flowing = stdout.replaceAll(/\s+/g, " ");
+    for (const limit of LIMITS) expect(flowing).to.match(limit);
+  });
 
   it("calls no endpoint safe, trusted or approved by the Guild [C3, P11.4]", async () => {
     const { stdout } = await check(URL_OF_NOBODY);
@@ -99,7 +98,9 @@ describe("the command check", () => {
   it("applies the flags as the plugin applies its settings [C3]", async () => {
     const { code } = await check(
       URL_OF_NOBODY,
-      ...["--required-proven", "agent_card_signed", "--tolerate-unknown-required"],
+      "--required-proven",
+      "agent_card_signed",
+      "--tolerate-unknown-required",
     );
     expect(code).to.equal(0);
     guild.answer("*", { kind: "html" });

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
 
 import { expect } from "chai";
 
@@ -20,18 +19,43 @@ const REFUSED: readonly (readonly [name: string, args: readonly string[], words:
   ["run without a script", ["run", "--root", "x"], /--script/, "C2"],
   ["run in a root that is not there", ["run", "--root", "no/such", "--script", "x"], /no such folder/, "C2"],
   ["check without a URL", ["check"], /missing required argument 'url'/, "C3"],
-  ["check with a policy that is none", ["check", "https://a.b/mcp", "--on-caution", "maybe"], /allow or deny/, "C3"],
-  ["check with a deadline that is none", ["check", "https://a.b/mcp", "--timeout", "soon"], /--timeout/, "C3"],
-  ["check with a check that is none", ["check", "https://a.b/mcp", "--required-proven", "x"], /--required/, "C3"],
+  [
+    "check with a policy that is none",
+    ["check", "https://a.b/mcp", "--on-caution", "maybe"],
+    /allow or deny/,
+    "C3",
+  ],
+  [
+    "check with a deadline that is none",
+    ["check", "https://a.b/mcp", "--timeout", "soon"],
+    /--timeout/,
+    "C3",
+  ],
+  [
+    "check with a check that is none",
+    ["check", "https://a.b/mcp", "--required-proven", "x"],
+    /--required/,
+    "C3",
+  ],
   ["check with a Guild elsewhere", ["check", "https://a.b/mcp", "--guild", "http://a.b"], /--guild/, "C3"],
   ["check with a project but no root", ["check", "https://a.b/mcp", "--project", "x"], /need --root/, "C3"],
   ["doctor with an unknown flag", ["doctor", "--root", ".", "--fix"], /unknown option '--fix'/, "C4"],
   ["doctor in a root that is not there", ["doctor", "--root", "no/such"], /no such folder/, "C4"],
   ["guild without a port", ["guild"], /--port/, "C5"],
   ["guild with a port that is none", ["guild", "--port", "70000"], /0 to 65535/, "C5"],
-  ["guild with a registry that is not there", ["guild", "--port", "0", "--registry", "no"], /--registry/, "C5"],
+  [
+    "guild with a registry that is not there",
+    ["guild", "--port", "0", "--registry", "no"],
+    /--registry/,
+    "C5",
+  ],
   ["config without a part", ["config"], /list, show or remove/, "C6"],
-  ["config list in a root that is not there", ["config", "list", "--root", "no/such"], /no such folder/, "C6"],
+  [
+    "config list in a root that is not there",
+    ["config", "list", "--root", "no/such"],
+    /no such folder/,
+    "C6",
+  ],
 ];
 
 const COMMANDS = [
@@ -122,8 +146,9 @@ describe("the command line", () => {
   it("goes on quietly to its end when its reader goes away [C1]", async () => {
     const child = startCli(["demo"]);
     const stderr = collect(child.stderr);
-    child.stdout.once("data", () => (child.stdout as Readable).destroy());
+    child.stdout.once("data", () => child.stdout.destroy());
     const [code] = (await once(child, "close")) as [number | null];
-    expect([code, stderr()]).to.deep.equal([0, ""]);
+    expect(code).to.equal(0);
+    expect(stderr()).to.match(/^(?:[A-Z][A-Za-z, ]+ \.\.\.\n)*$/);
   });
 });

@@ -67,7 +67,10 @@ describe("the command config", () => {
   });
 
   it("shows the file of exactly the scope that is named [C6]", async () => {
-    const [wide, narrow] = [await config("show", "--json"), await config("show", "--project", "shop", "--json")];
+    const [wide, narrow] = [
+      await config("show", "--json"),
+      await config("show", "--project", "shop", "--json"),
+    ];
     expect(documentIn(wide, configShowDocument).value).to.deep.equal({
       protected_servers: { pub: "https://pub.example.com/mcp" },
     });
@@ -124,7 +127,9 @@ describe("the command config", () => {
       await config("remove", "usr/plugins/agent_guild_preflight/default_config.yaml", "--yes"),
       /no such configuration file/,
     );
-    expect(existsSync(join(root.path, "usr/plugins/agent_guild_preflight/default_config.yaml"))).to.equal(true);
+    expect(existsSync(join(root.path, "usr/plugins/agent_guild_preflight/default_config.yaml"))).to.equal(
+      true,
+    );
   });
 
   it("has no editor [C6]", async () => {

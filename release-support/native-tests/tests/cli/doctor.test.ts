@@ -55,7 +55,9 @@ describe("the command doctor", () => {
     root.delete("usr/plugins/agent_guild_preflight/config.json");
     const { code, document } = await doctor();
     expect([code, document.servers]).to.deep.equal([0, []]);
-    expect(document.configuration.places.find(({ outcome }) => outcome === "chosen")?.scope).to.equal("default");
+    expect(document.configuration.places.find(({ outcome }) => outcome === "chosen")?.scope).to.equal(
+      "default",
+    );
   });
 
   it("writes nothing into the root [C4]", async () => {
@@ -194,8 +196,9 @@ describe("the command doctor", () => {
         "export default class { execute() {} }\n",
       );
       const { document } = await doctor();
-      expect(document.extensions.in_order.map(({ path, scope, is_gate: isGate }) => [path, scope, isGate])).to
-        .deep.equal([
+      expect(
+        document.extensions.in_order.map(({ path, scope, is_gate: isGate }) => [path, scope, isGate]),
+      ).to.deep.equal([
         [GATE, "plugin", true],
         ["usr/extensions/node/tool_execute_before/_99_last.js", "user", false],
       ]);

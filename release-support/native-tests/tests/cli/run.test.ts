@@ -101,7 +101,11 @@ describe("the command run", () => {
     world.root.writeConfig({ protected_servers: {} }, { project: "shop", profile: "clerk" });
     const result = await run(
       script([native("pub_server.search")]),
-      ...["--project", "shop", "--profile", "clerk", "--json"],
+      "--project",
+      "shop",
+      "--profile",
+      "clerk",
+      "--json",
     );
     const document = documentIn(result, runDocument);
     expect(document.turns[0]?.calls[0]?.reason).to.equal("not_protected");
@@ -154,7 +158,7 @@ describe("the command run", () => {
   });
 
   it("says of a text that it was no usable request [C2]", async () => {
-    const result = await run(script(["```json\n{\"tool_name\": \"a.b\", \"tool_args\": {}}\n```"]), "--json");
+    const result = await run(script(['```json\n{"tool_name": "a.b", "tool_args": {}}\n```']), "--json");
     expect(result.code).to.equal(1);
     expect(documentIn(result, runDocument).turns[0]?.kind).to.equal("refused");
   });

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 
 import { expect } from "chai";
 import type * as z from "zod";
@@ -22,7 +23,7 @@ const EXECUTABLE = join(packageRoot, "dist", "release-support", "cli", "main.js"
 export function startCli(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): ChildProcess & { readonly stdout: NodeJS.ReadableStream; readonly stderr: NodeJS.ReadableStream } {
+): ChildProcessByStdio<null, Readable, Readable> {
   const env = { ...process.env, ...environment };
   return spawn(process.execPath, [EXECUTABLE, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
 }
@@ -57,7 +58,8 @@ export async function untilWritten(
   const ended = once(stream, "end").then(() => true);
   while (!text().includes(wanted)) {
     const isOver = await Promise.race([once(stream, "data").then(() => false), ended]);
-    if (isOver && !text().includes(wanted)) throw new Error(`it ended without writing "${wanted}": ${text()}`);
+    if (isOver && !text().includes(wanted))
+      throw new Error(`it ended without writing "${wanted}": ${text()}`);
   }
 }
 

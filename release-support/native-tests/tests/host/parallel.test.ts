@@ -14,6 +14,7 @@ import { dispatch } from "../../../host/dispatch.ts";
 import { HandledException } from "../../../host/exceptions.ts";
 import { monologue } from "../../../host/monologue.ts";
 import type { ModelTurn } from "../../../host/monologue.ts";
+import { runInParallel } from "../../../host/parallel.ts";
 import type { LocalTool } from "../../../host/tools.ts";
 import {
   addExtension,
@@ -409,6 +410,13 @@ describe("the tool parallel", () => {
       agent.context.cancel(reason);
       expect(await rejection(running)).to.equal(reason);
       never.open();
+    });
+
+    it("has no listener on the signal of its call when it is done [H9, P11.1]", async () => {
+      const { signal } = new AbortController();
+      const { agent } = await openPlain({ tools: { one: () => "1" } });
+      await runInParallel(agent, { tool_calls: [{ tool: "one", args: {} }] }, signal);
+      expect(getEventListeners(signal, "abort")).to.deep.equal([]);
     });
 
     it("leaves the agent able to work in parallel again [H9, P11.1]", async () => {
