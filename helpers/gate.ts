@@ -38,7 +38,6 @@ export async function gate(agent: GateAgent): Promise<void> {
 
   const { outcome, awaited } = await observe(agent, approved);
   const confirmed = awaited ? await confirmBinding(agent, call, approved) : approved;
-  agent.host.cancellation(agent).throwIfAborted();
   if (confirmed === null) return conclude(agent, call, approved, deny("binding_changed"), outcome);
 
   const decision = decide(confirmed.settings.policy, evidenceFrom(outcome));
@@ -77,7 +76,7 @@ async function observe(
   { url, settings }: Approved,
 ): Promise<{ readonly outcome: PreflightOutcome; readonly awaited: boolean }> {
   const question: PreflightQuestion = {
-    origin: settings.fixtureGuildOrigin ?? GUILD_ORIGIN,
+    origin: guildOrigin(settings),
     url,
     timeoutSeconds: settings.timeoutSeconds,
     cacheTtlSeconds: settings.cacheTtlSeconds,
@@ -90,7 +89,7 @@ async function observe(
 
 /**
  * Everything again after the wait, from freshly read settings and MCP configuration: the approval to decide under, or
- * `null` when the same URL is no longer approved and bound (SPEC P5.6).
+ * `null` when the same URL is no longer approved and bound, or another Guild is to be asked (SPEC P5.6).
  */
 async function confirmBinding(
   agent: GateAgent,
@@ -100,7 +99,13 @@ async function confirmBinding(
   const reading = await currentSettings(agent);
   const approved = reading.kind === "valid" ? approvalFor(call, reading.settings) : null;
   if (approved === null || approved.url !== before.url) return null;
+  if (guildOrigin(approved.settings) !== guildOrigin(before.settings)) return null;
   return bindingOf(agent, call, approved).kind === "bound" ? approved : null;
+}
+
+/** Whom to ask: the production origin, or the fixture of an offline test (SPEC P6.2). */
+function guildOrigin(settings: Settings): string {
+  return settings.fixtureGuildOrigin ?? GUILD_ORIGIN;
 }
 
 function evidenceFrom(outcome: PreflightOutcome): Evidence {
@@ -122,6 +127,8 @@ function conclude(
   { decision, reason }: { readonly decision: "allow" | "deny"; readonly reason: Reason },
   outcome: PreflightOutcome | null,
 ): void {
+  // A cancelled call is neither denied nor allowed, and leaves no record (SPEC P11.1).
+  agent.host.cancellation(agent).throwIfAborted();
   const decided = {
     decision,
     reason,

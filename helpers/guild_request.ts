@@ -1,5 +1,5 @@
 // Loaded only for a preflight: an installed plugin that nobody configured loads no undici (SPEC P1.4).
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, isIP } from "node:net";
 import type { LookupFunction, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
@@ -40,6 +40,9 @@ export type GuildResponse =
 
 /** Response headers by lower-case name; a header that came more than once is a list. */
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What status lines, headers, chunk framing and TLS may add to a body, in bytes. */
+const MAX_FRAMING_BYTES = 262_144;
 
 const HEADERS = { "user-agent": "agent-guild-preflight", accept: "application/json" };
 
@@ -108,6 +111,7 @@ function refusalOf(status: number, headers: ResponseHeaders, maxBytes: number): 
 
 function errorCode(error: unknown, connection: OwnConnection): RequestError {
   if (connection.phase !== "open") return connection.phase;
+  if (connection.sentTooMuch) return "too_large";
   const code = (error as { code?: unknown } | null)?.code;
   return code === "UND_ERR_HEADERS_OVERFLOW" ? "too_large" : "truncated";
 }
@@ -118,6 +122,8 @@ function errorCode(error: unknown, connection: OwnConnection): RequestError {
  */
 class OwnConnection {
   phase: "connect" | "tls" | "open" = "connect";
+  /** Whether more came than any answer within the cap needs, whatever it was: interim answers, chunk extensions. */
+  sentTooMuch = false;
   #socket: Socket | null = null;
   readonly #request: GuildRequest;
 
@@ -133,13 +139,19 @@ class OwnConnection {
     const socket = secure
       ? connectTls({
           ...target,
-          ...(options.servername === undefined ? {} : { servername: options.servername }),
+          // Without a name in the handshake a front end that serves many has no certificate to show.
+          ...(isIP(options.hostname) === 0 ? { servername: options.hostname } : {}),
           ...(ca === undefined ? {} : { ca }),
           ALPNProtocols: ["http/1.1"],
           rejectUnauthorized: true,
         })
       : connectTcp(target);
     this.#socket = socket;
+    socket.on("readable", () => {
+      if (socket.bytesRead <= this.#request.maxBytes + MAX_FRAMING_BYTES) return;
+      this.sentTooMuch = true;
+      socket.destroy();
+    });
     if (signal.aborted) socket.destroy();
     const report = once((error: Error | null) =>
       error === null ? callback(null, socket) : callback(error, null),

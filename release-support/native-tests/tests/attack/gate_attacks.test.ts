@@ -9,6 +9,7 @@ import { DECISIONS_KEY } from "../../../../helpers/evidence.ts";
 import type { DecisionRecord } from "../../../../helpers/evidence.ts";
 import { requestJson } from "../../../../helpers/guild_request.ts";
 import type { GuildResponse } from "../../../../helpers/guild_request.ts";
+import { readSettings } from "../../../../helpers/settings_schema.ts";
 import { readStrictJson } from "../../../../helpers/strict_json.ts";
 import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
 import { createTestAuthority } from "../../../fixtures/test_certificates.ts";
@@ -133,6 +134,16 @@ describe("attacks on the strict JSON reader", () => {
     const document = Buffer.from(JSON.stringify("x".repeat(16 * MIB)));
     expect(() => readStrictJson(document)).not.to.throw();
   });
+});
+
+describe("attacks on the settings", () => {
+  for (const where of ["protected_servers", "top level"]) {
+    it(`does not take seconds over a file with thousands of wrong keys at ${where} [P3.2]`, () => {
+      const keys = Object.fromEntries(Array.from({ length: 8000 }, (_, index) => [`wrong key ${index}`, 1]));
+      const reading = readSettings(where === "top level" ? keys : { protected_servers: keys });
+      expect(reading.kind).to.equal("invalid");
+    }).timeout(2000);
+  }
 });
 
 describe("attacks on the gate", () => {
