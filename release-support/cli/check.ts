@@ -73,14 +73,17 @@ async function settingsFor({ root, project, profile, ...flags }: Partial<RootFla
     return { kind: "valid", settings: await settingsFromFlags(flags), isOfRoot: false } as const;
   }
   const [stated] = statedPolicyFlags(flags);
-  if (stated !== undefined) throw new CannotRun(`${stated}: the policy is that of --root; give one or the other`);
+  if (stated !== undefined)
+    throw new CannotRun(`${stated}: the policy is that of --root; give one or the other`);
   const scope = rootScope({
     root,
     ...(project === undefined ? {} : { project }),
     ...(profile === undefined ? {} : { profile }),
   });
   // Checks the flag alone: it has to be a local Guild's origin.
-  const { fixtureGuildOrigin } = await settingsFromFlags(flags.guild === undefined ? {} : { guild: flags.guild });
+  const { fixtureGuildOrigin } = await settingsFromFlags(
+    flags.guild === undefined ? {} : { guild: flags.guild },
+  );
   const reading = await settingsIn({ ...scope, plugin: PLUGIN_NAME });
   if (reading.kind !== "valid") return { kind: "invalid", errors: reading.errors } as const;
   const settings = {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { Command, CommanderError } from "commander";
 
+import { PluginRootError } from "../../helpers/enabled_plugins.ts";
 import { packageRoot } from "../package_root.ts";
 import { CannotRun } from "./cannot_run.ts";
 import { addCheck } from "./check.ts";
@@ -71,7 +72,7 @@ function packageVersion(): string {
 
 /** Why the command could not run, in one line; `null` when it merely showed its help or version. */
 function reasonNotToRun(error: unknown): string | null {
-  if (error instanceof CannotRun) return error.message;
+  if (error instanceof CannotRun || error instanceof PluginRootError) return error.message;
   if (!(error instanceof CommanderError)) return unexpected(error);
   if (error.exitCode === 0) return null;
   const [line = "", ...suggestion] = error.message.replace(/^error: /, "").split("\n");

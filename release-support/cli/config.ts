@@ -8,13 +8,9 @@ import { CannotRun } from "./cannot_run.ts";
 import { addCommand, jsonFlag } from "./command.ts";
 import type { CommonFlags } from "./command.ts";
 import { decidesFor, findConfigFiles, readConfigFile } from "./config/config_files.ts";
+import type { FoundFile } from "./config/config_files.ts";
 import { listText, removedText, showText } from "./config/config_text.ts";
-import type {
-  ConfigFile,
-  ConfigListDocument,
-  ConfigRemoveDocument,
-  ConfigShowDocument,
-} from "./output_schemas.ts";
+import type { ConfigListDocument, ConfigRemoveDocument, ConfigShowDocument } from "./output_schemas.ts";
 import { rootScope, withRootFlags } from "./root_flags.ts";
 import type { RootFlags, RootScope } from "./root_flags.ts";
 import { processTerminal } from "./terminal.ts";
@@ -65,7 +61,9 @@ function addList(config: Command): void {
     .action(async ({ root, json = false, color }: ListFlags) => {
       const terminal = processTerminal({ color });
       const scope = rootScope({ root });
-      const files = await Promise.all(findConfigFiles(scope.root).map((file) => readConfigFile(scope.root, file)));
+      const files = await Promise.all(
+        findConfigFiles(scope.root).map((file) => readConfigFile(scope.root, file)),
+      );
       const document: ConfigListDocument = {
         ok: files.every(({ file }) => file.valid),
         files: files.map(({ file }) => file),
@@ -126,8 +124,6 @@ function addRemove(config: Command): void {
 const FILE_HELP = `
 The file is the one of exactly the scope that --project and --profile name, the
 global one without them, or the one that is given as "config list" prints it.`;
-
-type FoundFile = Pick<ConfigFile, "scope" | "project" | "profile" | "path">;
 
 /** The file that the flags or the argument name. */
 function chosenFile({ root, project, profile }: RootScope, path: string | undefined): FoundFile {

@@ -7,7 +7,7 @@ import type { CommonFlags } from "./command.ts";
 import { demoIntroduction, demoRow, demoSummary } from "./demo_text.ts";
 import type { DemoDocument } from "./output_schemas.ts";
 import { reportFile } from "./report_file.ts";
-import { processTerminal } from "./terminal.ts";
+import { announced, processTerminal } from "./terminal.ts";
 
 interface DemoFlags extends CommonFlags {
   readonly json?: boolean;
@@ -36,10 +36,12 @@ async function demo({ json = false, report, color }: DemoFlags): Promise<0 | 1> 
     import("../demo/world.ts"),
     import("../demo/scenarios.ts"),
   ]);
-  const world = await DemoWorld.open();
+  const world = await announced(terminal, "Starting a host, MCP servers and a Guild", DemoWorld.open());
   const played: PlayedScenario[] = [];
+  const tellProgress = json ? terminal.notice : () => undefined;
   try {
     if (!json) terminal.result(demoIntroduction(world.root.path));
+    tellProgress("Playing the scenarios ...");
     for (const [index, scenario] of SCENARIOS.entries()) {
       const one = await play(world, scenario);
       played.push(one);

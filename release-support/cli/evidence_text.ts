@@ -43,7 +43,10 @@ export function checkTable(
     const required = policy?.required_proven.includes(check) === true ? "  required" : "";
     return `${indent}  ${padded(check, NAME_COLUMNS)}  ${paint(STATUS_TONES[status], padded(status, 7))}${required}`.trimEnd();
   });
-  return [...rows, ...(unlisted === 0 ? [] : [`${indent}  +${unlisted} checks outside the six, which prove nothing`])];
+  return [
+    ...rows,
+    ...(unlisted === 0 ? [] : [`${indent}  +${unlisted} checks outside the six, which prove nothing`]),
+  ];
 }
 
 /** The verdict with when it was observed, or why there is none. */

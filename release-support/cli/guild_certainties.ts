@@ -79,7 +79,11 @@ function notProbed(problem: TargetProblem, policy: Policy): Certainty {
       return certainty("url_too_long", words, policy);
     }
     case "port":
-      return certainty("port_refused", "The Agent Guild probes the ports 80, 443, 8080 and 8443 alone.", policy);
+      return certainty(
+        "port_refused",
+        "The Agent Guild probes the ports 80, 443, 8080 and 8443 alone.",
+        policy,
+      );
     default:
       return certainty("url_refused", "The Guild's own URL policy refuses this URL.", policy);
   }

@@ -185,9 +185,7 @@ export const doctorDocument = z.strictObject({
       rules: z.array(bindingRule),
       certainties: z.array(certainty),
       /** With `--live` alone, and only where every rule that can be known holds. */
-      live: z
-        .strictObject({ decision: allowOrDeny, reason, evidence })
-        .nullable(),
+      live: z.strictObject({ decision: allowOrDeny, reason, evidence }).nullable(),
     }),
   ),
   mcp: z.strictObject({

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 
+import { errorCode } from "../../helpers/file_view.ts";
+import { CannotRun } from "./cannot_run.ts";
 import { addCommand, jsonFlag } from "./command.ts";
 import type { CommonFlags } from "./command.ts";
 import { reportFile } from "./report_file.ts";
@@ -59,7 +61,9 @@ async function run({ json = false, script, report, color, ...flags }: RunFlags):
     import("./run/play_script.ts"),
     import("./run/run_document.ts"),
   ]);
-  const opening = Host.open({ root: scope.root, watch: false });
+  const opening = Host.open({ root: scope.root, watch: false }).catch((error: unknown) => {
+    throw new CannotRun(`--root: a host cannot be opened there (${errorCode(error)})`);
+  });
   const host = await announced(terminal, "Opening the host and connecting to its MCP servers", opening);
   try {
     const played = await announced(terminal, "Playing the script", playScript(host, scope, turns));

@@ -9,9 +9,9 @@ export type Paint = (tone: Tone, text: string) => string;
 /** Where a command writes: what it found on standard output, what it is doing on standard error (SPEC C). */
 export interface Terminal {
   /** Writes whole lines of results. */
-  result(text: string): void;
+  readonly result: (text: string) => void;
   /** Writes whole lines that are no results: progress, notices. */
-  notice(text: string): void;
+  readonly notice: (text: string) => void;
   readonly paint: Paint;
 }
 

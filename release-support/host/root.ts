@@ -1,11 +1,12 @@
 import { cpSync, existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { packageRoot } from "../package_root.ts";
 
-/** The compiled code of this package, or its sources where Node runs those. */
-const compiled = join(import.meta.dirname, "builtin", "plugins");
-const sources = join(packageRoot, "release-support", "host", "builtin", "plugins");
+/** The code of the built-in plugins: compiled, or the sources where Node runs those. */
+const CODE = join(import.meta.dirname, "builtin", "plugins");
+const MANIFESTS = join(packageRoot, "release-support", "host", "builtin", "plugins");
+const MANIFEST = "plugin.yaml";
 
 /** The plugins that the framework brings along. */
 const BUILT_IN_PLUGINS = ["_tool_access"];
@@ -22,15 +23,13 @@ export function layOutRoot(root: string): void {
   mkdirSync(join(root, "plugins"), { recursive: true });
   for (const plugin of BUILT_IN_PLUGINS) {
     const target = join(root, "plugins", plugin);
-    if (existsSync(join(target, "plugin.yaml"))) continue;
-    cpSync(join(sources, plugin), target, { recursive: true, filter: (path) => !path.endsWith(".ts") });
-    if (compiled !== sources) {
-      cpSync(join(compiled, plugin), target, {
-        recursive: true,
-        filter: (path) => !/\.d\.ts$|\.map$/.test(path),
-      });
-    } else {
-      cpSync(join(sources, plugin), target, { recursive: true });
-    }
+    if (existsSync(join(target, MANIFEST))) continue;
+    cpSync(join(CODE, plugin), target, { recursive: true, filter: isCode });
+    // Last, since a folder with a manifest counts as complete: half a plugin must not be taken for a whole one.
+    cpSync(join(MANIFESTS, plugin, MANIFEST), join(target, MANIFEST));
   }
+}
+
+function isCode(path: string): boolean {
+  return basename(path) !== MANIFEST && !/\.d\.ts$|\.map$/.test(path);
 }

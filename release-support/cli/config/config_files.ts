@@ -66,7 +66,7 @@ export async function readConfigFile(
   const path = join(root, found.path);
   const invalid = (errors: readonly SettingError[], value: JsonValue | null) => ({
     file: { ...found, valid: false, errors: errors.map((error) => ({ ...error })) },
-    value: value as ConfigShowDocument["value"],
+    value,
   });
   let bytes: Uint8Array;
   try {
@@ -81,7 +81,7 @@ export async function readConfigFile(
   const value = config.value as JsonValue;
   const reading = readSettings(value);
   if (reading.kind !== "valid") return invalid(reading.errors, value);
-  return { file: { ...found, valid: true, errors: [] }, value: value as ConfigShowDocument["value"] };
+  return { file: { ...found, valid: true, errors: [] }, value };
 }
 
 /** The file that decides for a scope now, relative to the root; `null` when none does. */

@@ -10,9 +10,9 @@ import { shown, wrap } from "../text.ts";
 /** Every file, whose it is and whether it is valid. */
 export function listText({ files }: ConfigListDocument, paint: Paint): string {
   if (files.length === 0) {
-    return wrap("The root has no config.json of the plugin: its default_config.yaml decides everywhere.").join(
-      "\n",
-    );
+    return wrap(
+      "The root has no config.json of the plugin: its default_config.yaml decides everywhere.",
+    ).join("\n");
   }
   return files.flatMap((file) => fileLines(file, paint)).join("\n");
 }

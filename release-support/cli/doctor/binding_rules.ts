@@ -5,14 +5,15 @@ import type { McpServer } from "../../host/mcp/configuration.ts";
 import type { McpConfiguration } from "../../host/mcp/current_configuration.ts";
 import type { BindingRule } from "../output_schemas.ts";
 
-const RULES: Readonly<Record<BindingReason, { readonly rule: BindingRule["rule"]; readonly words: string }>> = {
-  ineligible_endpoint: { rule: "P5.5", words: "the approved URL may be disclosed" },
-  server_not_configured: { rule: "P5.1", words: "an enabled MCP server has the name" },
-  ambiguous_server: { rule: "P5.1", words: "no two enabled MCP servers share the name" },
-  local_server: { rule: "P5.2", words: "the server is remote" },
-  url_mismatch: { rule: "P5.3", words: "its URL is the approved one, byte for byte" },
-  tool_not_exposed: { rule: "P5.4", words: "it exposes the tool that is called" },
-};
+const RULES: Readonly<Record<BindingReason, { readonly rule: BindingRule["rule"]; readonly words: string }>> =
+  {
+    ineligible_endpoint: { rule: "P5.5", words: "the approved URL may be disclosed" },
+    server_not_configured: { rule: "P5.1", words: "an enabled MCP server has the name" },
+    ambiguous_server: { rule: "P5.1", words: "no two enabled MCP servers share the name" },
+    local_server: { rule: "P5.2", words: "the server is remote" },
+    url_mismatch: { rule: "P5.3", words: "its URL is the approved one, byte for byte" },
+    tool_not_exposed: { rule: "P5.4", words: "it exposes the tool that is called" },
+  };
 
 /** In the order in which the gate tries them. Whether a name is ambiguous is asked before whether it is there at all. */
 const ORDER = [

@@ -11,7 +11,9 @@ export function doctorText(document: DoctorDocument, paint: Paint): string {
   const title = (text: string) => ["", paint("bold", text)];
   return [
     ...wrap(shown(root), { first: "Root " }),
-    ...wrap(`project ${shown(project ?? "(none)")}, profile ${shown(profile ?? "(none)")}`, { first: "For " }),
+    ...wrap(`project ${shown(project ?? "(none)")}, profile ${shown(profile ?? "(none)")}`, {
+      first: "For ",
+    }),
     ...title("Configuration: the first file that exists decides"),
     ...placeLines(document, paint),
     ...settingLines(document, paint),
@@ -118,13 +120,15 @@ function extensionLines({ extensions, plugin }: DoctorDocument, paint: Paint): s
   if (extensions.problem !== null) return wrap(extensions.problem, { first: "  ! " });
   if (extensions.in_order.length === 0) return ["  nothing"];
   const state = plugin.path !== null && !plugin.enabled ? ["  The plugin is switched off."] : [];
-  const lines = extensions.in_order.flatMap(({ path, scope, plugin: of, shadows, is_gate: isGate }, index) => [
-    ...wrap(shown(path), { first: `  ${index + 1}. `, rest: "     " }),
-    ...wrap(`${scope}${of === null ? "" : ` ${shown(of)}`}${isGate ? ", in the gate's place" : ""}`, {
-      first: "     from ",
-    }).map((line) => paint("dim", line)),
-    ...shadows.flatMap((one) => wrap(shown(one), { first: "     shadows ", rest: "       " })),
-  ]);
+  const lines = extensions.in_order.flatMap(
+    ({ path, scope, plugin: of, shadows, is_gate: isGate }, index) => [
+      ...wrap(shown(path), { first: `  ${index + 1}. `, rest: "     " }),
+      ...wrap(`${scope}${of === null ? "" : ` ${shown(of)}`}${isGate ? ", in the gate's place" : ""}`, {
+        first: "     from ",
+      }).map((line) => paint("dim", line)),
+      ...shadows.flatMap((one) => wrap(shown(one), { first: "     shadows ", rest: "       " })),
+    ],
+  );
   return [...lines, ...state];
 }
 
@@ -139,7 +143,9 @@ function findingLines({ findings }: DoctorDocument, paint: Paint): string[] {
   const count = (level: string) => findings.filter((finding) => finding.level === level).length;
   const lines = findings.flatMap(({ level, words, code }) => {
     const tone = level === "problem" ? "bad" : "warn";
-    return wrap(`${words} [${code}]`, { first: `  ${level}: `, rest: "    " }).map((line) => paint(tone, line));
+    return wrap(`${words} [${code}]`, { first: `  ${level}: `, rest: "    " }).map((line) =>
+      paint(tone, line),
+    );
   });
   const summary = `${count("problem")} problems, ${count("warning")} warnings.`;
   return [...lines, ...(lines.length === 0 ? [] : [""]), `  ${summary}`];

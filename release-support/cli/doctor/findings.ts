@@ -53,7 +53,10 @@ function gateFindings(
   const findings: Finding[] = [];
   if (plugin.path === null) {
     findings.push(
-      problem("plugin_missing", "The plugin is not installed: there is no usr/plugins/agent_guild_preflight/."),
+      problem(
+        "plugin_missing",
+        "The plugin is not installed: there is no usr/plugins/agent_guild_preflight/.",
+      ),
     );
   } else if (!plugin.enabled) {
     findings.push(problem("plugin_off", "The plugin is switched off by a toggle: nothing is gated."));
@@ -65,8 +68,7 @@ function gateFindings(
       warning("gate_shadowed", "A file of the same name runs in place of the plugin's own extension."),
     );
   }
-  for (const { path, why } of refused)
-    findings.push(warning("extension_refused", `${shown(path)}: ${why}.`));
+  for (const { path, why } of refused) findings.push(warning("extension_refused", `${shown(path)}: ${why}.`));
   return findings;
 }
 
@@ -87,11 +89,16 @@ function serverFindings({ name, rules, certainties, live }: DoctorDocument["serv
   if (live !== null) {
     if (live.decision === "allow") return [];
     return [
-      problem("denied_now", `${server}: a call would be denied (${live.reason}): ${REASON_WORDS[live.reason]}.`),
+      problem(
+        "denied_now",
+        `${server}: a call would be denied (${live.reason}): ${REASON_WORDS[live.reason]}.`,
+      ),
     ];
   }
   return certainties.flatMap(({ denies, means }) =>
-    denies === null ? [] : [problem("denied_for_certain", `${server}: every call is denied (${denies}). ${means}`)],
+    denies === null
+      ? []
+      : [problem("denied_for_certain", `${server}: every call is denied (${denies}). ${means}`)],
   );
 }
 

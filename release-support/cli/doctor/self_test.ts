@@ -29,7 +29,7 @@ const SETTINGS = {
 };
 
 /** How long a gate may take to deny what it knows at once, in milliseconds. */
-const PATIENCE_MS = 5000;
+const PATIENCE_MS = 3000;
 
 /** The stand-in host's repairable exception: only this self-test makes any. */
 class Denial extends Error {}

@@ -4,8 +4,8 @@ import { shown } from "../text.ts";
 export class Markup {
   readonly #html: string;
 
-  private constructor(html: string) {
-    this.#html = html;
+  private constructor(text: string) {
+    this.#html = text;
   }
 
   toString(): string {

@@ -7,7 +7,7 @@ import type { Filter } from "./filters.ts";
 import { html, nothing } from "./markup.ts";
 import type { Markup } from "./markup.ts";
 import type { RequestPicture, RunPicture } from "./picture.ts";
-import { requestCard } from "./request_card.ts";
+import { endingPart, requestCard } from "./request_card.ts";
 import { STYLE } from "./style.ts";
 
 /** The checks in a word each, for the heads of narrow columns. */
@@ -21,7 +21,7 @@ const SHORT_NAMES: Readonly<Record<CheckName, string>> = {
 };
 
 /** How a status is drawn; its name stands beside it for who does not see it. */
-export const MARKS: Readonly<Record<CheckStatus, string>> = { proven: "✓", failed: "✕", unknown: "?" };
+const MARKS: Readonly<Record<CheckStatus, string>> = { proven: "✓", failed: "✕", unknown: "?" };
 
 /**
  * Writes the picture of a run: one page that needs nothing beside itself, no network and no script, and whose policy
@@ -92,10 +92,15 @@ function tiles(requests: readonly RequestPicture[]): Markup {
     [count(({ evidence }) => evidence !== null && !evidence.cached), "asked the Guild", ""],
     [count(({ evidence }) => evidence?.cached === true), "from the cache", ""],
   ];
-  return html`<dl class="tiles">${items.map(
-    ([number, words, tone]) =>
-      html`<div class="tile ${tone}"><dt>${words}</dt><dd>${number}</dd></div>`,
-  )}</dl>`;
+  return html`<dl class="tiles">
+    ${items.map(
+      ([number, words, tone]) =>
+        html`<div class="tile ${tone}">
+          <dt>${words}</dt>
+          <dd>${number}</dd>
+        </div>`,
+    )}
+  </dl>`;
 }
 
 /** Radio buttons that filter by style sheet alone. Without a style sheet everything is shown. */
@@ -109,27 +114,48 @@ function filterGroup(
   const radios = shownFilters.map(({ id, label }) => {
     const count = id === "all" ? present.length : present.filter((one) => one === id).length;
     const checked = id === "all" ? html` checked` : nothing;
-    return html`<label><input type="radio" name="${name}" id="${name}-${id}"${checked}><span>${label} <b>${count}</b></span></label>`;
+    return html`<label
+      ><input type="radio" name="${name}" id="${name}-${id}" ${checked} /><span
+        >${label} <b>${count}</b></span
+      ></label
+    >`;
   });
-  return html`<fieldset><legend>${legend}</legend>${radios}</fieldset>`;
+  return html`<fieldset>
+    <legend>${legend}</legend>
+    ${radios}
+  </fieldset>`;
 }
 
 function overview(requests: readonly RequestPicture[]): Markup {
   const heads = CHECKS.map((check) => html`<th scope="col"><span>${SHORT_NAMES[check]}</span></th>`);
-  return html`<div class="scroll"><table class="grid">
-<thead><tr><th scope="col" class="name">request</th>${heads}<th scope="col" class="end">ended</th></tr></thead>
-<tbody>${requests.map((request, index) => overviewRow(request, index + 1))}</tbody>
-</table></div>`;
+  return html`<div class="scroll">
+    <table class="grid">
+      <thead>
+        <tr>
+          <th scope="col" class="name">request</th>
+          ${heads}
+          <th scope="col" class="end">ended</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${requests.map((request, index) => overviewRow(request, index + 1))}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function overviewRow(request: RequestPicture, number: number): Markup {
-  const { title, outcome, reason, evidence } = request;
+  const { title, evidence } = request;
   const cells = CHECKS.map((check) => {
     const status = evidence?.statuses?.[check];
     if (status === undefined) return html`<td><span class="mark none">·</span><i>no evidence</i></td>`;
     return html`<td><span class="mark ${status}">${MARKS[status]}</span><i>${status}</i></td>`;
   });
   return html`<tr class="item ${outcomeClass(request)} ${evidenceClass(request)}">
-<th scope="row" class="name"><a href="#request-${number}"><b>${number}</b> <bdi>${title}</bdi></a></th>${cells}<td class="end"><span class="pill ${outcomeClass(request)}">${outcome.replaceAll("_", " ")}</span> <code>${reason}</code></td></tr>
-`;
+    <th scope="row" class="name">
+      <a href="#request-${number}"><b>${number}</b> <bdi>${title}</bdi></a>
+    </th>
+    ${cells}
+    <td class="end">${endingPart(request)}</td>
+  </tr> `;
 }

@@ -4,6 +4,7 @@ import type { RecordedCall } from "../call_recorder.ts";
 import { evidenceIn, policyIn } from "../evidence_view.ts";
 import type { EvidenceDocument, PolicyDocument } from "../output_schemas.ts";
 import { REASON_WORDS } from "../reason_words.ts";
+import { clipped } from "../text.ts";
 import { stagesOf } from "./stages.ts";
 import type { Stage } from "./stages.ts";
 
@@ -16,6 +17,7 @@ export interface UntrustedText {
 
 /** One request of a picture. */
 export interface RequestPicture {
+  /** May hold the words of others; clipped. */
   readonly title: string;
   /** What it is about, in a sentence; empty for none. */
   readonly story: string;
@@ -82,7 +84,7 @@ export function pictureOfCall(call: RecordedCall, path: "native" | "text"): Requ
   const reason = "reason" in ending ? ending.reason : null;
   const observation = record?.observation;
   return {
-    title: tool,
+    title: clipped(tool, MAX_TITLE),
     story: "",
     tool,
     path: byWorker ? "worker" : path,
@@ -101,7 +103,7 @@ export function pictureOfCall(call: RecordedCall, path: "native" | "text"): Requ
 /** A call that a turn asked for and that was never dispatched, because one before it ended the turn. */
 export function pictureOfUndispatched(tool: string): RequestPicture {
   return {
-    title: tool,
+    title: clipped(tool, MAX_TITLE),
     story: "",
     tool,
     path: "native",
@@ -116,6 +118,9 @@ export function pictureOfUndispatched(tool: string): RequestPicture {
     untrusted: [],
   };
 }
+
+/** How long a title may be, in columns. */
+const MAX_TITLE = 60;
 
 /** How a call without a reason of its own ended. */
 const OTHER_ENDINGS: Readonly<Record<RecordedCall["ending"]["kind"], string>> = {

@@ -14,25 +14,48 @@ const LEAST_UNITS = 4;
 
 /** One request: how it ended and why, its way through the stages, what was known. */
 export function requestCard(request: RequestPicture, number: number): Markup {
-  const { title, story, tool, path, outcome, reason, why, synthetic, stages, evidence, policy } = request;
-  const kind = outcomeClass(request);
-  return html`<article class="request item ${kind} ${evidenceClass(request)}" id="request-${number}">
-<header>
-<h3><span class="number">${number}</span> <bdi>${title}</bdi></h3>
-<p class="end"><span class="pill ${kind}">${outcome.replaceAll("_", " ")}</span> <code>${reason}</code></p>
-</header>
-${story === "" ? nothing : html`<p class="story">${story}</p>`}
-<p class="why">${sentence(why)}</p>
-<dl class="facts">
-<div><dt>tool, as asked for</dt><dd><code class="untrusted"><bdi>${tool}</bdi></code></dd></div>
-<div><dt>path</dt><dd>${path}${synthetic ? html` <span class="tag">synthetic Guild</span>` : nothing}</dd></div>
-${request.endpoint === null ? nothing : html`<div><dt>approved endpoint</dt><dd><code>${request.endpoint}</code></dd></div>`}
-</dl>
-${stages.length === 0 ? nothing : timeLine(stages)}
-${evidence === null ? nothing : evidencePart(evidence, policy)}
-${request.untrusted.length === 0 ? nothing : untrustedPart(request.untrusted)}
-</article>
-`;
+  const { title, story, tool, path, why, synthetic, stages, evidence, policy } = request;
+  return html`<article
+    class="request item ${outcomeClass(request)} ${evidenceClass(request)}"
+    id="request-${number}"
+  >
+    <header>
+      <h3><span class="number">${number}</span> <bdi>${title}</bdi></h3>
+      <p class="end">${endingPart(request)}</p>
+    </header>
+    ${story === "" ? nothing : html`<p class="story">${story}</p>`}
+    <p class="why">${sentence(why)}</p>
+    <dl class="facts">
+      <div>
+        <dt>tool, as asked for</dt>
+        <dd>
+          <code class="untrusted"><bdi>${tool}</bdi></code>
+        </dd>
+      </div>
+      <div>
+        <dt>path</dt>
+        <dd>${path}${synthetic ? html` <span class="tag">synthetic Guild</span>` : nothing}</dd>
+      </div>
+      ${
+        request.endpoint === null
+          ? nothing
+          : html`<div>
+              <dt>approved endpoint</dt>
+              <dd><code>${request.endpoint}</code></dd>
+            </div>`
+      }
+    </dl>
+    ${stages.length === 0 ? nothing : timeLine(stages)}
+    ${evidence === null ? nothing : evidencePart(evidence, policy)}
+    ${request.untrusted.length === 0 ? nothing : untrustedPart(request.untrusted)}
+  </article> `;
+}
+
+/** How a request ended, and its reason code where it has one. */
+export function endingPart(request: RequestPicture): Markup {
+  const { outcome, reason } = request;
+  const code = reason === outcome ? nothing : html` <code>${reason}</code>`;
+  return html`<span class="pill ${outcomeClass(request)}">${outcome.replaceAll("_", " ")}</span>${code}`;
 }
 
 function sentence(words: string): string {
@@ -50,16 +73,17 @@ function timeLine(stages: readonly Stage[]): Markup {
     ];
   });
   return html`<div class="line">
-<svg viewBox="0 0 ${UNITS} 10" preserveAspectRatio="none" aria-hidden="true">${rects}</svg>
-<span>${milliseconds(total)}</span>
-</div>
-<ol class="stages">${stages.map(stageItem)}</ol>`;
+      <svg viewBox="0 0 ${UNITS} 10" preserveAspectRatio="none" aria-hidden="true">${rects}</svg>
+      <span>${milliseconds(total)}</span>
+    </div>
+    <ol class="stages">
+      ${stages.map(stageItem)}
+    </ol>`;
 }
 
 function stageItem({ name, state, words, span }: Stage): Markup {
   const time = span === null ? nothing : html`<span class="ms">${milliseconds(span.to - span.from)}</span>`;
-  return html`<li class="${state}"><b>${name}</b><span class="words">${words}</span>${time}</li>
-`;
+  return html`<li class="${state}"><b>${name}</b><span class="words">${words}</span>${time}</li> `;
 }
 
 function milliseconds(ms: number): string {
@@ -74,19 +98,29 @@ function evidencePart(evidence: EvidenceDocument, policy: PolicyDocument | null)
     return html`<p class="verdict">No evidence: ${words}. Asked: <code>${origin}</code></p>`;
   }
   const age = cached ? `, from the cache, ${Math.floor(evidence.age_seconds ?? 0)} s old` : "";
-  return html`<ul class="checks">${CHECKS.map((check) => {
-    const status = evidence.statuses?.[check] ?? "unknown";
-    const required = policy?.required_proven.includes(check) === true;
-    return html`<li class="${status}"><code>${check}</code><span>${status}${required ? html` <em>required</em>` : nothing}</span></li>
-`;
-  })}</ul>
-<p class="verdict">Verdict <b>${verdict}</b>, observed ${observedAt ?? ""}${age}, by <code>${origin}</code>${
-    evidence.unlisted === 0 ? nothing : html`; +${evidence.unlisted} unlisted checks`
-  }</p>`;
+  return html`<ul class="checks">
+      ${CHECKS.map((check) => {
+        const status = evidence.statuses?.[check] ?? "unknown";
+        const required = policy?.required_proven.includes(check) === true;
+        return html`<li class="${status}">
+          <code>${check}</code><span>${status}${required ? html` <em>required</em>` : nothing}</span>
+        </li> `;
+      })}
+    </ul>
+    <p class="verdict">
+      Verdict <b>${verdict}</b>, observed ${observedAt ?? ""}${age}, by <code>${origin}</code>${
+        evidence.unlisted === 0 ? nothing : html`; +${evidence.unlisted} unlisted checks`
+      }
+    </p>`;
 }
 
 function untrustedPart(texts: readonly UntrustedText[]): Markup {
-  return html`<details class="untrusted"><summary>Untrusted words of the Guild</summary>
-${texts.map(({ what, text }) => html`<h4>${what}</h4><pre><bdi>${text}</bdi></pre>`)}
-</details>`;
+  return html`<details class="untrusted">
+    <summary>Untrusted words of the Guild</summary>
+    ${texts.map(
+      ({ what, text }) =>
+        html`<h4>${what}</h4>
+          <pre><bdi>${text}</bdi></pre>`,
+    )}
+  </details>`;
 }

@@ -60,9 +60,7 @@ export async function playScript(
   return { turns: played, problem: end.kind === "problem" ? end.words : null };
 }
 
-type End =
-  | { readonly kind: "answer" | "script_over" }
-  | { readonly kind: "problem"; readonly words: string };
+type End = { readonly kind: "answer" | "script_over" } | { readonly kind: "problem"; readonly words: string };
 
 /** How a run ended: what no agent can repair ends it without an answer. */
 async function endOf(run: () => Promise<MonologueResult>): Promise<End> {

@@ -14,7 +14,7 @@ export function pictureOfRun(turns: readonly PlayedTurn[]): RunPicture {
         ...calls.map((call) => pictureOfCall(call, path)),
         ...undispatched.map(pictureOfUndispatched),
       ];
-      return pictures.map((picture) => ({ ...picture, story: `Turn ${index + 1}.` }));
+      return pictures.map((picture) => ({ ...picture, title: `Turn ${index + 1}: ${picture.title}` }));
     }),
   );
 }

@@ -48,7 +48,10 @@ function turnLines({ turn, path, kind, calls }: Turn, paint: Paint): string[] {
   const head = paint("bold", `Turn ${turn}`);
   if (kind !== "calls" && calls.length === 0) return [`${head} (${path}) ${TURN_WORDS[kind]}`];
   const end = TURN_WORDS[kind];
-  return [`${head} (${path})${end === "" ? "" : ` ${end}`}`, ...calls.flatMap((call) => callLines(call, paint))];
+  return [
+    `${head} (${path})${end === "" ? "" : ` ${end}`}`,
+    ...calls.flatMap((call) => callLines(call, paint)),
+  ];
 }
 
 const OUTCOME_TONES: Readonly<Record<CallDocument["outcome"], Tone>> = {
@@ -71,11 +74,7 @@ function callLines(call: CallDocument, paint: Paint): string[] {
     ...(endpoint === null ? [] : wrap(endpoint, { first: "    endpoint ", rest: "      " })),
   ];
   if (evidence === null) return lines;
-  return [
-    ...lines,
-    ...verdictLines(evidence, paint, "    "),
-    ...checkTable(evidence, policy, paint, "    "),
-  ];
+  return [...lines, ...verdictLines(evidence, paint, "    "), ...checkTable(evidence, policy, paint, "    ")];
 }
 
 function whyOf({ outcome, reason, tool_error: toolError }: CallDocument): string {

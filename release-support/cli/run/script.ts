@@ -7,7 +7,9 @@ import { CannotRun } from "../cannot_run.ts";
 
 const nativeTurn = z.strictObject({
   tool_calls: z
-    .array(z.strictObject({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).optional() }))
+    .array(
+      z.strictObject({ name: z.string().min(1), arguments: z.record(z.string(), z.unknown()).optional() }),
+    )
     .min(1),
 });
 

@@ -138,7 +138,7 @@ export class McpConnection {
   async callTool(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<McpCallResult> {
     const { toolTimeout } = this.server;
     const late = () => new McpFailure("failed", `the tool did not answer within ${toolTimeout} s`);
-    if (this.#problem !== null) throw new McpFailure("broken", this.#problem);
+    if (this.#problem !== null) throw new McpFailure("not_run", this.#problem);
     this.#calls += 1;
     try {
       const request = { method: "tools/call", params: { name: tool, arguments: args } };

@@ -3,10 +3,10 @@
  *
  * - `failed`: this one request failed, the connection is as good as before;
  * - `broken`: the connection serves no further request, the next use opens another one;
- * - `forgotten`: as `broken`, and the server has not run the call, because it does not know the session any more: the
- *   only failure after which a call may be sent again (SPEC H5).
+ * - `not_run`: as `broken`, and the server has certainly not run the call, because it does not know the session any
+ *   more or because nothing was sent: the only failure after which a call may be sent again (SPEC H5).
  */
-export type FailureKind = "failed" | "broken" | "forgotten";
+export type FailureKind = "failed" | "broken" | "not_run";
 
 /** Why an MCP server cannot be used or a call did not succeed. The message is made of controlled words alone. */
 export class McpFailure extends Error {

@@ -98,7 +98,7 @@ export class HttpExchanges {
       return new McpFailure("broken", "the server answered with a redirect, and redirects are not followed");
     const isInSession = method === "POST" && (this.#isSse || new Headers(headers).has("mcp-session-id"));
     if (status === 404 && isInSession)
-      return new McpFailure("forgotten", "the server has forgotten the session");
+      return new McpFailure("not_run", "the server has forgotten the session");
     return new McpFailure("broken", `the server answered with the HTTP status ${status}`);
   }
 

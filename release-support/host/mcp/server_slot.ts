@@ -57,8 +57,8 @@ export class ServerSlot {
   }
 
   /**
-   * Calls a tool. A server that has forgotten the session has not run the call: then it is sent once more, over another
-   * connection. After any other failure it is not (SPEC H5).
+   * Calls a tool. A server that has forgotten the session has not run the call: then it is made once more, over another
+   * connection. After any other failure it is not, unless nothing was sent (SPEC H5).
    *
    * @throws McpFailure when the server cannot be used or the call fails; the reason of `signal` when that fires
    */
@@ -67,7 +67,7 @@ export class ServerSlot {
       const connection = await this.#connectionFor(tool, signal);
       return await connection.callTool(tool, args, signal);
     } catch (error) {
-      if (!(error instanceof McpFailure) || error.kind !== "forgotten") throw error;
+      if (!(error instanceof McpFailure) || error.kind !== "not_run") throw error;
     }
     const connection = await this.#connectionFor(tool, signal);
     return await connection.callTool(tool, args, signal);

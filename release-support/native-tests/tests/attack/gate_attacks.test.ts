@@ -7,8 +7,10 @@ import { expect } from "chai";
 
 import { DECISIONS_KEY } from "../../../../helpers/evidence.ts";
 import type { DecisionRecord } from "../../../../helpers/evidence.ts";
+import { gate } from "../../../../helpers/gate.ts";
 import { requestJson } from "../../../../helpers/guild_request.ts";
 import type { GuildResponse } from "../../../../helpers/guild_request.ts";
+import type { GateAgent } from "../../../../helpers/host.ts";
 import { readSettings } from "../../../../helpers/settings_schema.ts";
 import { readStrictJson } from "../../../../helpers/strict_json.ts";
 import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
@@ -197,5 +199,30 @@ describe("attacks on the gate", () => {
     } finally {
       await other.close();
     }
+  });
+
+  it("stays a cancellation where the configuration turns out to be unusable [P11.1]", async () => {
+    const host = await open({ misspelt: 1 });
+    const { agent } = host;
+    const task = new AbortController();
+    const RepairableException = host.host.RepairableException;
+    const standIn: GateAgent = {
+      host: {
+        root: host.root.path,
+        RepairableException,
+        vouchedMcpToolName: () => "pub_server.search",
+        mcpConfiguration: () => host.host.mcpConfiguration(agent),
+        cancellation: () => task.signal,
+      },
+      config: agent.config,
+      context: agent.context,
+      loopData: { currentTool: {} },
+      getData: (key) => agent.getData(key),
+      setData: (key, value) => agent.setData(key, value),
+    };
+    const reason = new Error("cancelled by the test");
+    const call = gate(standIn).catch((error: unknown) => error);
+    task.abort(reason);
+    expect(await call).to.equal(reason);
   });
 });
