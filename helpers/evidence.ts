@@ -109,17 +109,17 @@ function toObservationRecord(outcome: PreflightOutcome): ObservationRecord {
     };
   }
   const { answer, guildOrigin, observedAt, cached, ageSeconds } = outcome.observation;
-  // A copy: whoever edits stored evidence must not edit what the cache holds for the next caller.
-  const copy = (name: string): JsonValue =>
-    Object.hasOwn(answer.untrusted, name) ? structuredClone(answer.untrusted[name] ?? null) : null;
+  // Shared and not copied: it may be a megabyte, it is frozen, and an agent keeps many records.
+  const received = (name: string): JsonValue =>
+    Object.hasOwn(answer.untrusted, name) ? (answer.untrusted[name] ?? null) : null;
   return {
     verdict: answer.verdict,
-    failed: copy("failed"),
-    unknowns: copy("unknowns"),
-    scored: copy("scored"),
-    checks: copy("checks"),
-    method: copy("method"),
-    limits: copy("limits"),
+    failed: received("failed"),
+    unknowns: received("unknowns"),
+    scored: received("scored"),
+    checks: received("checks"),
+    method: received("method"),
+    limits: received("limits"),
     guild_origin: guildOrigin,
     observed_at: observedAt.toISOString(),
     cached,

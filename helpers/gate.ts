@@ -27,6 +27,7 @@ export async function gate(agent: GateAgent): Promise<void> {
   const call = vouchedMcpCall(agent);
   if (call === null) return;
   const reading = await currentSettings(agent);
+  agent.host.cancellation(agent).throwIfAborted();
   if (reading.kind !== "valid") {
     throw new agent.host.RepairableException(configurationDenialText(reading.where, reading.errors));
   }

@@ -41,7 +41,7 @@ export interface PreflightAnswer {
   readonly statuses: Statuses;
   /** How many distinct check names outside the six the answer carries (SPEC P10.2). */
   readonly unlisted: number;
-  /** The whole answer as received. */
+  /** The whole answer as received, frozen to its depths: the cache and every record share it. */
   readonly untrusted: Readonly<Record<string, JsonValue>>;
 }
 
@@ -86,7 +86,7 @@ function consistentAnswer(object: JsonObject, target: string): PreflightAnswer |
   if (own(object, "target") !== target || verdict === undefined || found === null) return null;
   const statuses = statusesOfTheSix(found);
   if (statuses === null || !summariesFit(object, found) || verdict !== verdictOf(found)) return null;
-  return { verdict, statuses, unlisted: found.size - CHECKS.length, untrusted: object };
+  return { verdict, statuses, unlisted: found.size - CHECKS.length, untrusted: deepFreeze(object) };
 }
 
 /**
@@ -149,6 +149,15 @@ function isListOf(list: JsonValue | undefined, names: ReadonlySet<string>): bool
   if (!Array.isArray(list) || list.length !== names.size) return false;
   const distinct = new Set(list);
   return distinct.size === list.length && list.every((name) => typeof name === "string" && names.has(name));
+}
+
+/** Freezes JSON data to its depths, which the strict reader bounds. */
+function deepFreeze<Value extends JsonValue | JsonObject>(value: Value): Value {
+  if (typeof value === "object" && value !== null) {
+    for (const member of Object.values(value) as JsonValue[]) deepFreeze(member);
+    Object.freeze(value);
+  }
+  return value;
 }
 
 type JsonObject = { readonly [name: string]: JsonValue };

@@ -97,12 +97,13 @@ function complete(shape: Shape): Settings {
 function serverErrors(servers: unknown): SettingError[] {
   if (!isMap(servers)) return [];
   const names = Object.keys(servers);
+  const shown = keyNames(servers);
   const normalised = new Set(names.map(normalizeServerName));
   const errors: SettingError[] = [];
   if (normalised.size < names.length || normalised.has("")) errors.push(errorAt("protected_servers"));
   for (const name of names) {
     if (typeof servers[name] === "string") continue;
-    errors.push({ path: `protected_servers.${shownKey(name, servers)}`, expected: "a URL as text" });
+    errors.push({ path: `protected_servers.${shown(name)}`, expected: "a URL as text" });
   }
   return errors;
 }
@@ -111,9 +112,10 @@ function issueErrors(issue: z.core.$ZodIssue, value: unknown): SettingError[] {
   const path = issue.path.map(String);
   if (issue.code !== "unrecognized_keys") return [errorAt(path.join("."))];
   const inside = path.length === 0 ? value : (value as { policy: unknown }).policy;
+  const shown = keyNames(inside as object);
   const known = Object.keys(path.length === 0 ? settingsShape.shape : policyShape.shape);
   return issue.keys.map((key) => ({
-    path: [...path, shownKey(key, inside)].join("."),
+    path: [...path, shown(key)].join("."),
     expected: `no such setting${suggestion(key, known)}`,
   }));
 }
@@ -124,10 +126,13 @@ function errorAt(path: string): SettingError {
   return { path, expected };
 }
 
-/** An operator's own key, or its place in the file when it is not plain enough to be shown (SPEC P3.2). */
-function shownKey(key: string, map: unknown): string {
-  if (PLAIN_KEY.test(key)) return key;
-  return `<key ${Object.keys(map as object).indexOf(key) + 1}>`;
+/**
+ * Names the keys of a map for people: an operator's own key, or its place in the file when it is not plain enough to be
+ * shown (SPEC P3.2).
+ */
+function keyNames(map: object): (key: string) => string {
+  const places = new Map(Object.keys(map).map((key, index) => [key, index + 1]));
+  return (key) => (PLAIN_KEY.test(key) ? key : `<key ${places.get(key) ?? 0}>`);
 }
 
 /** Names the known setting that is one slip away: a letter missing, added, changed, or two swapped. */

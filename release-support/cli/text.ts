@@ -18,7 +18,7 @@ export function clipped(text: string, width: number): string {
   const clean = shown(text);
   if (displayWidth(clean) <= width) return clean;
   const kept = takeColumns(clean, width - 1);
-  return `${kept}…`;
+  return displayWidth(kept) < width ? `${kept}…` : "…";
 }
 
 // Scripts and symbols that terminals draw two columns wide.
@@ -67,7 +67,7 @@ export function wrap(text: string, { first = "", rest }: Indents = {}): string[]
   let indent = first;
   const room = () => COLUMNS - displayWidth(indent);
   const end = () => {
-    lines.push(`${indent}${line}`.trimEnd());
+    lines.push(`${indent}${line}`.replace(/ +$/, ""));
     line = "";
     indent = hanging;
   };

@@ -291,7 +291,7 @@ describe("stored evidence", () => {
       expect(decisionsOf(host)).to.have.lengthOf(1);
     });
 
-    it("can be edited without a change to what the next call is decided on [P9.4, P6.6]", async () => {
+    it("cannot be edited, so that the next call is decided on what was observed [P9.4, P6.6]", async () => {
       const host = await open();
       await host.call();
       const { checks, failed, scored } = lastOf(host).observation as unknown as {
@@ -299,9 +299,9 @@ describe("stored evidence", () => {
         readonly failed: string[];
         readonly scored: string[];
       };
-      for (const check of checks) check.status = "failed";
-      failed.push("endpoint_reachable");
-      scored.length = 0;
+      for (const check of checks) expect(() => (check.status = "failed")).to.throw(TypeError);
+      expect(() => failed.push("endpoint_reachable")).to.throw(TypeError);
+      expect(() => (scored.length = 0)).to.throw(TypeError);
 
       expect((await host.call("pub_server.echo")).kind).to.equal("ran");
       const body = healthy(host.server().url);

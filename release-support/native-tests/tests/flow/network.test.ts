@@ -50,7 +50,6 @@ const STALLS: readonly Fault[] = [
     },
     "deadline",
   ],
-  ["floods with informational answers [P6.3]", { kind: "custom", respond: flood }, "deadline"],
 ];
 
 const BREAKS: readonly Fault[] = [
@@ -87,6 +86,7 @@ const BREAKS: readonly Fault[] = [
 ];
 
 const SIZES: readonly Fault[] = [
+  ["floods with informational answers [P6.4]", { kind: "custom", respond: flood }, "too_large"],
   [
     "sends 64 KiB of headers [P6.4]",
     { kind: "json", headers: { "x-filler": "x".repeat(65_536) } },
