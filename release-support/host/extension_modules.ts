@@ -43,14 +43,18 @@ let attempts = 0;
  * Loads one extension file. To Node a changed file is another module, and so is one that is tried again.
  *
  * @param file - the file as the snapshot saw it
+ * @param timeoutMs - how long it may take, in milliseconds
  * @returns what it brought; never rejects
  */
-export async function loadExtensionModule(file: SnapshotFile): Promise<ExtensionModule> {
+export async function loadExtensionModule(
+  file: SnapshotFile,
+  timeoutMs: number = LOAD_TIMEOUT_MS,
+): Promise<ExtensionModule> {
   const { version } = file;
   const begin = performance.now();
   try {
-    if (file.problem !== null) throw new UnreadableFileError(file.problem);
-    const create = extensionClassIn(await importAnew(file));
+    if (file.problem !== null) throw new UnusableFileError(file.problem);
+    const create = extensionClassIn(await importAnew(file, timeoutMs));
     const ms = performance.now() - begin;
     return create === null ? { kind: "none", version, ms } : { kind: "extension", version, create, ms };
   } catch (error) {
@@ -58,15 +62,15 @@ export async function loadExtensionModule(file: SnapshotFile): Promise<Extension
   }
 }
 
-class UnreadableFileError extends Error {
-  override readonly name = "UnreadableFileError";
+/** Its message is in controlled words. */
+class UnusableFileError extends Error {
+  override readonly name = "UnusableFileError";
 }
 
-class LoadTimeoutError extends Error {
-  override readonly name = "LoadTimeoutError";
-}
-
-async function importAnew({ path, version }: SnapshotFile): Promise<Record<string, unknown>> {
+async function importAnew(
+  { path, version }: SnapshotFile,
+  timeoutMs: number,
+): Promise<Record<string, unknown>> {
   attempts += 1;
   // A CommonJS module is known by its path alone, and would be the one that was loaded first.
   delete commonJsModules[realpathSync(path)];
@@ -75,7 +79,10 @@ async function importAnew({ path, version }: SnapshotFile): Promise<Record<strin
   >;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new LoadTimeoutError("it did not finish loading")), LOAD_TIMEOUT_MS);
+    timer = setTimeout(
+      () => reject(new UnusableFileError(`it did not finish loading in ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
   });
   try {
     return await Promise.race([loading, late]);
@@ -86,8 +93,7 @@ async function importAnew({ path, version }: SnapshotFile): Promise<Record<strin
 
 /** Says in controlled words why a file cannot be loaded: what code throws may hold anything. */
 function describe(error: unknown, { path }: SnapshotFile): string {
-  if (error instanceof UnreadableFileError) return error.message;
-  if (error instanceof LoadTimeoutError) return `it did not finish loading in ${LOAD_TIMEOUT_MS / 1000} s`;
+  if (error instanceof UnusableFileError) return error.message;
   const code = errorCode(error);
   if (code === "ERR_UNKNOWN_FILE_EXTENSION" && path.endsWith(".ts"))
     return "this Node does not load TypeScript: put the compiled .js beside it";

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 import * as z from "zod/mini";
@@ -34,9 +34,12 @@ export type ManifestReading =
  * @returns what it says, or what is wrong with it in controlled words. Never throws.
  */
 export function readManifest(folder: string): ManifestReading {
+  const file = join(folder, "plugin.yaml");
   let value: unknown;
   try {
-    value = parseYaml11(readFileSync(join(folder, "plugin.yaml"), "utf8"));
+    // Opening a pipe would wait for a writer.
+    if (!statSync(file).isFile()) return { kind: "broken", problem: "plugin.yaml is no regular file" };
+    value = parseYaml11(readFileSync(file, "utf8"));
   } catch {
     return { kind: "broken", problem: "plugin.yaml cannot be read as YAML" };
   }

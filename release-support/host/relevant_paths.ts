@@ -72,15 +72,17 @@ export function filePurpose(path: string): FilePurpose | null {
 function classify(parts: readonly string[]): FolderPurpose | null {
   const [first, second, third, fourth, ...rest] = parts;
   if (first === undefined) return "way";
-  if (first !== "usr") return inPluginRoot(parts) ?? inScope(parts) ?? inProfiles(parts);
+  if (first !== "usr") return inBase(parts);
   if (second === undefined) return "way";
-  if (second !== "projects") {
-    const below = parts.slice(1);
-    return inPluginRoot(below) ?? inScope(below) ?? inProfiles(below);
-  }
+  if (second !== "projects") return inBase(parts.slice(1));
   if (third === undefined || fourth === undefined) return "way";
   if (fourth !== ".a0proj") return null;
   return rest.length === 0 ? "way" : (inScope(rest) ?? inProfiles(rest));
+}
+
+/** Below the root or `usr/`: a scope that also has whole plugins and profiles. */
+function inBase(parts: readonly string[]): FolderPurpose | null {
+  return parts[0] === "plugins" ? inPluginRoot(parts) : (inScope(parts) ?? inProfiles(parts));
 }
 
 /** Below a scope's folder: its extensions, and the toggles of plugins. */
@@ -99,8 +101,7 @@ function inProfiles([first, second, ...rest]: readonly string[]): FolderPurpose 
 }
 
 /** Below one of the two plugin roots: whole plugins, with profiles and modules of their own. */
-function inPluginRoot([first, plugin, ...rest]: readonly string[]): FolderPurpose | null {
-  if (first !== "plugins") return null;
+function inPluginRoot([, plugin, ...rest]: readonly string[]): FolderPurpose | null {
   if (plugin === undefined) return "way";
   if (plugin.startsWith(".")) return null;
   if (rest.length === 0) return "plugin";

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 
 import { errorCode } from "../../helpers/file_view.ts";
 import type { FileView, Listing, Sighting } from "../../helpers/file_view.ts";
@@ -42,22 +43,25 @@ export class RootSnapshot implements FileView {
 
   /** What was at a path; a path that the host does not look at was absent. */
   sight(path: string): Sighting {
-    const listing = this.#listings.get(path);
+    const place = resolve(path);
+    const listing = this.#listings.get(place);
     if (listing !== undefined) return present(listing.kind !== "absent");
-    const file = this.#files.get(path);
+    const file = this.#files.get(place);
     return file === undefined ? { kind: "absent" } : present(file.isFolder);
   }
 
   /** What a folder held of what the host looks at. */
   list(path: string): Listing {
-    return this.#listings.get(path) ?? { kind: "absent", code: "ENOENT" };
+    return this.#listings.get(resolve(path)) ?? { kind: "absent", code: "ENOENT" };
   }
 
-  /** Folders that were there and could not be listed. */
+  /** Folders that were there and could not be listed, and what lay in the place of an extension point's folder. */
   get unlisted(): readonly { readonly path: string; readonly code: string }[] {
-    return [...this.#listings].flatMap(([path, listing]) =>
-      listing.kind === "listed" ? [] : [{ path, code: listing.code }],
-    );
+    return [...this.#listings].flatMap(([path, listing]) => {
+      if (listing.kind === "listed") return [];
+      const isPoint = dirname(path).endsWith(join("extensions", "node"));
+      return listing.kind === "unreadable" || isPoint ? [{ path, code: listing.code }] : [];
+    });
   }
 
   /** Whether the root was the same then, to the last write. */

@@ -87,13 +87,16 @@ class Walk implements RootWalk {
   #take(path: string, name: string, isFolder: boolean, above: readonly string[]): boolean {
     const place = name.replaceAll("\\", "/");
     const asFolder = folderPurpose(place);
-    if (isFolder && asFolder !== null) return this.look(path, place, above);
-    const purpose = filePurpose(place);
-    if (purpose !== null) this.files.push({ path, purpose, isFolder });
-    // Something else in the place of such a folder is met as what it is, as it would be on the disk.
-    const isInTheWay = !isFolder && asFolder !== null && asFolder !== "modules";
-    if (isInTheWay && purpose === null) this.listings.set(path, { kind: "absent", code: "ENOTDIR" });
-    return purpose !== null || isInTheWay;
+    const asFile = filePurpose(place);
+    // What has the name of such a file and is something else is not passed by: it cannot be loaded or read.
+    const isFile = asFile !== null && !(isFolder && asFile === "module");
+    if (isFile) this.files.push({ path, purpose: asFile, isFolder });
+    if (asFolder === null) return isFile;
+    if (isFolder) return this.look(path, place, above) || isFile;
+    // And so it is with something else in the place of such a folder.
+    const isInTheWay = !isFile && asFolder !== "modules";
+    if (isInTheWay) this.listings.set(path, { kind: "absent", code: "ENOTDIR" });
+    return isFile || isInTheWay;
   }
 }
 
