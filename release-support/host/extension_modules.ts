@@ -1,4 +1,3 @@
-import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -68,15 +67,15 @@ class UnusableFileError extends Error {
 }
 
 async function importAnew(
-  { path, version }: SnapshotFile,
+  { realPath, version }: SnapshotFile,
   timeoutMs: number,
 ): Promise<Record<string, unknown>> {
   attempts += 1;
   // A CommonJS module is known by its path alone, and would be the one that was loaded first.
-  delete commonJsModules[realpathSync(path)];
-  const loading = import(`${pathToFileURL(path).href}?v=${version}.${attempts}`) as Promise<
-    Record<string, unknown>
-  >;
+  delete commonJsModules[realPath];
+  // By its real path, since Node goes on following a link as it was when it first did.
+  const url = `${pathToFileURL(realPath).href}?v=${version.slice(0, 16)}.${attempts}`;
+  const loading = import(url) as Promise<Record<string, unknown>>;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(

@@ -1,8 +1,8 @@
 import type { SnapshotFile } from "./root_snapshot.ts";
 
 // Node keeps a module until the process ends, whatever becomes of its file. So what was loaded is a fact of the process
-// and not of a host: a second host on the same root runs the same modules.
-const loaded = new Map<string, string>();
+// and not of a host: a second host on the same root runs the same modules. By real path.
+const loaded = new Map<string, SnapshotFile>();
 
 /**
  * Remembers the modules behind an extension that is about to be loaded. Those that are known stay as they were: Node does
@@ -11,21 +11,25 @@ const loaded = new Map<string, string>();
  * @param modules - the modules of the extension's plugin
  */
 export function rememberModules(modules: readonly SnapshotFile[]): void {
-  for (const { path, version } of modules) {
-    if (!loaded.has(path)) loaded.set(path, version);
+  for (const module of modules) {
+    if (!loaded.has(module.realPath)) loaded.set(module.realPath, module);
   }
 }
 
 /**
- * Finds the modules that are no longer what the process loaded: they count only after a restart (SPEC H4).
+ * Finds the modules of which the process runs something else than what is there now: they count only after a restart
+ * (SPEC H4).
  *
- * @param folder - a plugin's own folder: absolute
+ * @param folder - a plugin's own folder: absolute, with a separator at its end
  * @param modules - the modules in it now
  * @returns absolute paths of those that were changed or removed
  */
 export function outdatedModules(folder: string, modules: readonly SnapshotFile[]): string[] {
-  const now = new Map(modules.map(({ path, version }) => [path, version]));
-  return [...loaded]
-    .filter(([path, version]) => path.startsWith(folder) && now.get(path) !== version)
-    .map(([path]) => path);
+  const changed = modules.filter(({ realPath, version }) => {
+    const running = loaded.get(realPath);
+    return running !== undefined && running.version !== version;
+  });
+  const there = new Set(modules.map(({ path }) => path));
+  const removed = [...loaded.values()].filter(({ path }) => path.startsWith(folder) && !there.has(path));
+  return [...changed, ...removed].map(({ path }) => path);
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 import { errorCode } from "../../helpers/file_view.ts";
@@ -13,7 +13,9 @@ export interface SnapshotFile {
   /** Absolute. */
   readonly path: string;
   readonly purpose: FilePurpose;
-  /** What the file holds: differs when its content does. Of toggles and manifests only that they are there counts. */
+  /** Where it really lies, links followed: Node knows a module by that. */
+  readonly realPath: string;
+  /** Differs when its content or its real place does. Of toggles and manifests only that they are there counts. */
   readonly version: string;
   /** Differs when the file was written or replaced, be it with the same content. */
   readonly stamp: string;
@@ -80,20 +82,18 @@ function present(isFolder: boolean): Sighting {
 }
 
 function lookAt({ path, purpose }: WalkedFile): SnapshotFile {
-  const file = { path, purpose };
+  const file = { path, purpose, realPath: path, version: "" };
   try {
     const stats = statSync(path, { bigint: true });
     const stamp = [stats.dev, stats.ino, stats.size, stats.mtimeNs].join("-");
     // Opening a pipe would wait for a writer.
-    if (!stats.isFile()) return { ...file, stamp, version: "", problem: "it is no regular file" };
-    const isCode = purpose === "extension" || purpose === "module";
-    return { ...file, stamp, version: isCode ? hashOf(path) : "", problem: null };
+    if (!stats.isFile()) return { ...file, stamp, problem: "it is no regular file" };
+    if (purpose !== "extension" && purpose !== "module") return { ...file, stamp, problem: null };
+    const realPath = realpathSync(path);
+    const version = createHash("sha256").update(`${realPath}\0`).update(readFileSync(path)).digest("hex");
+    return { path, purpose, realPath, version, stamp, problem: null };
   } catch (error) {
     const code = errorCode(error);
-    return { ...file, stamp: code, version: "", problem: `it cannot be read (${code})` };
+    return { ...file, stamp: code, problem: `it cannot be read (${code})` };
   }
-}
-
-function hashOf(path: string): string {
-  return createHash("sha256").update(readFileSync(path)).digest("hex").slice(0, 32);
 }

@@ -33,7 +33,7 @@ async function failure(action: Promise<unknown>): Promise<unknown> {
   } catch (error) {
     return error;
   }
-  expect.fail("nothing was thrown");
+  throw new Error("nothing was thrown");
 }
 
 async function loadError(host: Host, selection = {}): Promise<Error> {
@@ -306,7 +306,7 @@ describe("extensions of a running host", () => {
         [`${FOLDER}/_50_x.js`]: noting("x"),
         [`${FOLDER}/_50_x.js~`]: BROKEN,
         [`${FOLDER}/._50_x.js`]: "\u0000\u0005\u0016\u0007",
-        [`${FOLDER}/.${"_50_x.js"}.swp`]: "b0VIM",
+        [`${FOLDER}/._50_x.js.swp`]: "b0VIM",
         [`${FOLDER}/#_50_x.js#`]: BROKEN,
         [`${FOLDER}/_50_x.js.tmp`]: BROKEN,
         [`${FOLDER}/_50_x.js___jb_tmp___`]: BROKEN,

@@ -1,12 +1,15 @@
+import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
 
 import { expect } from "chai";
 
 import type { HostRoot } from "../../../fixtures/host_root.ts";
 import { Host } from "../../../host/host.ts";
 import { RootWatcher } from "../../../host/root_watcher.ts";
+import type { WatchingChildReport } from "../../children/watching_child.ts";
 import { FOLDER, HostRoots, META, nextReload, noting, notesOf, untilNotes } from "./extension_support.ts";
 
 const BROKEN = "export default class {\n";
@@ -130,11 +133,13 @@ describe("a host that watches its root", () => {
         (root) => move(root, PLUGIN, "usr/plugins/.p"),
         (root) => root.delete(`${PLUGIN}/plugin.yaml`),
       ];
-      for (const way of ways) {
-        const { root, host } = await open(plugin("p"));
-        way(root);
-        await untilNotes(host, []);
-      }
+      await Promise.all(
+        ways.map(async (way) => {
+          const { root, host } = await open(plugin("p"));
+          way(root);
+          await untilNotes(host, []);
+        }),
+      );
     });
 
     it("shows the built-in one again when the user's of that name goes [H2, H4]", async () => {
@@ -210,15 +215,16 @@ describe("a host that watches its root", () => {
       `${META}/plugins/p`,
       `${META}/agents/coder/plugins/p`,
     ];
-    for (const scope of SCOPES) {
-      it(`switches the plugin off and on by ${scope}/.toggle-0 [H4]`, async () => {
-        const { root, host } = await open(plugin("p"));
-        root.write(`${scope}/.toggle-0`, "");
-        await untilNotes(host, [], BOTH);
-        root.delete(`${scope}/.toggle-0`);
-        await untilNotes(host, ["p"], BOTH);
-      });
-    }
+    it("switches the plugin off and on, in whichever scope it is put and removed [H4]", () =>
+      Promise.all(
+        SCOPES.map(async (scope) => {
+          const { root, host } = await open(plugin("p"));
+          root.write(`${scope}/.toggle-0`, "");
+          await untilNotes(host, [], BOTH);
+          root.delete(`${scope}/.toggle-0`);
+          await untilNotes(host, ["p"], BOTH);
+        }),
+      ));
 
     it("switches a plugin on that was off when the host opened, and runs its code as it is then [H4]", async () => {
       const { root, host } = await open({ ...plugin("old"), [`${PLUGIN}/.toggle-0`]: "" });
@@ -237,15 +243,16 @@ describe("a host that watches its root", () => {
       `${META}/agents/coder`,
       "plugins/_tool_access/agents/coder",
     ];
-    for (const scope of SCOPES) {
-      it(`takes in what ${scope} brings, which did not exist [H4]`, async () => {
-        const { root, host } = await open();
-        root.write(`${scope}/${FOLDER}/_50_x.js`, noting("x"));
-        await untilNotes(host, ["x"], BOTH);
-        root.delete(scope);
-        await untilNotes(host, [], BOTH);
-      });
-    }
+    it("takes in what they bring, though their folders did not exist, and out when they go [H4]", () =>
+      Promise.all(
+        SCOPES.map(async (scope) => {
+          const { root, host } = await open();
+          root.write(`${scope}/${FOLDER}/_50_x.js`, noting("x"));
+          await untilNotes(host, ["x"], BOTH);
+          root.delete(scope);
+          await untilNotes(host, [], BOTH);
+        }),
+      ));
 
     it("takes in what folders bring that are made one by one [H4]", async () => {
       const { root, host } = await open();
@@ -290,11 +297,14 @@ describe("a host that watches its root", () => {
       ],
     };
     for (const [what, [text, why]] of Object.entries(CONTENTS)) {
-      it(`keeps what was loaded while the file ${what}, reports it, and takes the whole one in later [H4]`, async () => {
+      it(`keeps what was loaded while the file ${what}, and reports it, until it is whole or removed [H4]`, async () => {
         const { root, host } = await open(plugin("old"));
-        const reload = nextReload(host);
-        root.write(EXTENSION, text);
-        expect(await reload).to.deep.equal({ kind: "in force" });
+        const spoil = async () => {
+          const reload = nextReload(host);
+          root.write(EXTENSION, text);
+          expect(await reload).to.deep.equal({ kind: "in force" });
+        };
+        await spoil();
         expect(await notesOf(host)).to.deep.equal(["old"]);
         const [refused, ...others] = host.bootReport().refused;
         expect(others).to.deep.equal([]);
@@ -304,14 +314,9 @@ describe("a host that watches its root", () => {
         root.write(EXTENSION, noting("new"));
         await untilNotes(host, ["new"]);
         expect(host.bootReport().refused).to.deep.equal([]);
-      });
 
-      it(`takes it out when the file that ${what} is removed, and only then [H4]`, async () => {
-        const { root, host } = await open(plugin("old"));
-        const reload = nextReload(host);
-        root.write(EXTENSION, text);
-        await reload;
-        expect(await notesOf(host)).to.deep.equal(["old"]);
+        await spoil();
+        expect(await notesOf(host)).to.deep.equal(["new"]);
         root.delete(EXTENSION);
         await untilNotes(host, []);
         expect(host.bootReport().refused).to.deep.equal([]);
@@ -412,6 +417,23 @@ describe("a host that watches its root", () => {
       const second = await roots.open(root);
       expect(await notesOf(second)).to.deep.equal(["old"]);
       expect(second.bootReport().restartNeeded).to.deep.equal([HELPER]);
+    });
+
+    it("runs all of the new version where a plugin's folder is a link that is laid elsewhere [H4]", async () => {
+      const store = (version: string) =>
+        Object.fromEntries(
+          Object.entries({ ...files, [HELPER]: `export const note = "${version}";\n` }).map(
+            ([path, text]) => [path.replace(PLUGIN, `store/${version}`), text],
+          ),
+        );
+      const root = roots.make({ ...store("1"), ...store("2"), "usr/plugins/": "" });
+      symlinkSync(join(root.path, "store/1"), join(root.path, PLUGIN));
+      const host = await roots.open(root);
+      expect(await notesOf(host)).to.deep.equal(["1"]);
+      symlinkSync(join(root.path, "store/2"), join(root.path, "usr/plugins/.next"));
+      move(root, "usr/plugins/.next", PLUGIN);
+      await untilNotes(host, ["2"]);
+      expect(host.bootReport().restartNeeded).to.deep.equal([]);
     });
 
     it("says nothing of the modules of a plugin that is new, off, or only has others' modules [H4]", async () => {
@@ -531,12 +553,13 @@ describe("a host that watches its root", () => {
       const { root, host } = await open(plugin("p"));
       root.delete("usr/plugins");
       let failure: unknown;
-      while (failure === undefined) {
+      for (;;) {
         const reload = nextReload(host);
         await notesOf(host).catch((error: unknown) => {
           failure = error;
         });
-        if (failure === undefined) await reload;
+        if (failure !== undefined) break;
+        await reload;
       }
       expect(failure).to.be.instanceOf(Error).with.property("name", "PluginRootError");
     });
@@ -573,6 +596,27 @@ describe("a host that watches its root", () => {
       end();
       await host.extensions.reload();
       expect(told).to.deep.equal(["in force"]);
+    });
+  });
+
+  describe("in a process of its own", () => {
+    async function run(environment: Readonly<Record<string, string>>, ...more: string[]) {
+      const root = roots.make({ ...plugin("old"), ...plugin("new", "usr/plugins/.new") });
+      const script = join(import.meta.dirname, "../../children/watching_child.js");
+      const env = { ...process.env, ...environment };
+      const { stdout } = await promisify(execFile)(process.execPath, [script, root.path, ...more], { env });
+      return JSON.parse(stdout) as WatchingChildReport;
+    }
+
+    it("sees changes and swaps as well where the system tells of none and it has to ask [H4]", async () => {
+      const report = await run({ CHOKIDAR_USEPOLLING: "1", CHOKIDAR_INTERVAL: "20" });
+      expect(report).to.deep.equal({ notes: ["old", "changed", "new", "changed again"], watchProblem: null });
+    });
+
+    it("reports it when the system gives it no more watches, and goes on with what it has [H4]", async () => {
+      const report = await run({}, "limited");
+      expect(report.notes).to.deep.equal(["old"]);
+      expect(report.watchProblem).to.match(/^changes may not be seen until a restart \(ENOSPC/);
     });
   });
 
