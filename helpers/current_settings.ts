@@ -44,6 +44,8 @@ export async function settingsIn(scope: ConfigScope): Promise<CurrentSettings> {
   let found: FoundConfig | null;
   try {
     found = findConfigFile(scope);
+    // A plugin folder that is swapped meanwhile can show its default file to a search that missed its configuration.
+    if (found?.kind === "default") found = findConfigFile(scope);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     return invalid("(none found)", "the agent's project and profile to have names that a folder can have");

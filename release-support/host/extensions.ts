@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { traceOfAbsence } from "./absence.ts";
 import type { Agent } from "./agent.ts";
 import { ExtensionCatalog } from "./extension_catalog.ts";
 import type { ExtensionSet } from "./extension_catalog.ts";
@@ -13,7 +14,7 @@ export type Reload =
   | { readonly kind: "kept"; readonly problem: string };
 
 /** How long something that was taken away must stay away before that counts, in milliseconds. */
-const REMOVAL_MS = 200;
+const REMOVAL_MS = 400;
 /** How often the root is looked at anew when it changes while it is loaded. */
 const MAX_ATTEMPTS = 5;
 
@@ -133,18 +134,18 @@ export class RestlessRootError extends Error {
 }
 
 /**
- * Loads a root that is the same before and after. Whatever is changed meanwhile could otherwise be loaded in part; and a
- * folder that is swapped for another is missing for a moment, so what was taken away must stay away.
+ * Loads a root that is the same before and after. Whatever is changed meanwhile could otherwise be loaded in part; and
+ * some editors take a file away before they write it anew, so what was taken away must stay away.
  */
 async function loadUnchanged(root: string, previous: ExtensionCatalog | null): Promise<ExtensionCatalog> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const snapshot = new RootSnapshot(root);
     if (previous?.isOf(snapshot) === true) return previous;
+    const missing = previous === null ? [] : snapshot.missingSince(previous.snapshot);
+    const trace = traceOfAbsence(missing);
     const catalog = await ExtensionCatalog.load(root, snapshot, previous);
-    if (previous !== null && snapshot.lacksSomethingOf(previous.snapshot)) {
-      await delay(REMOVAL_MS, undefined, { ref: false });
-    }
-    if (new RootSnapshot(root).equals(snapshot)) return catalog;
+    if (missing.length > 0) await delay(REMOVAL_MS, undefined, { ref: false });
+    if (new RootSnapshot(root).equals(snapshot) && traceOfAbsence(missing) === trace) return catalog;
   }
   throw new RestlessRootError();
 }

@@ -71,9 +71,12 @@ export class RootSnapshot implements FileView {
     return this.#signature === other.#signature;
   }
 
-  /** Whether an extension, a toggle or a manifest is missing that was there before. */
-  lacksSomethingOf(before: RootSnapshot): boolean {
-    return before.files.some(({ path, purpose }) => purpose !== "module" && !this.#files.has(path));
+  /** The extensions, toggles and manifests that were there before and are missing: absolute paths. */
+  missingSince(before: RootSnapshot): string[] {
+    const missing = before.files.filter(
+      ({ path, purpose }) => purpose !== "module" && !this.#files.has(path),
+    );
+    return missing.map(({ path }) => path);
   }
 }
 

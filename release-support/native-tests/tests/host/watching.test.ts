@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -573,6 +573,23 @@ describe("a host that watches its root", () => {
       const { catalog } = host.extensions;
       expect(await reload).to.deep.equal({ kind: "in force" });
       expect(host.extensions.catalog).to.equal(catalog);
+    });
+
+    it("waits anew before it takes out what was there again in between [H4]", async () => {
+      const root = roots.make(plugin("p"));
+      const host = await roots.open(root, { watch: false });
+      root.delete(EXTENSION);
+      const begin = performance.now();
+      const reload = host.extensions.reload();
+      const lastChange = () => statSync(join(root.path, PLUGIN, FOLDER), { bigint: true }).mtimeNs;
+      // The clock of a file system is coarse: until it shows that something was there.
+      for (const before = lastChange(); lastChange() === before; await nextTurn()) {
+        root.write(EXTENSION, noting("p"));
+        root.delete(EXTENSION);
+      }
+      await reload;
+      expect(performance.now() - begin).to.be.above(790);
+      expect(await notesOf(host)).to.deep.equal([]);
     });
 
     it("does what is asked for meanwhile by one more look, and never by two at once [H4]", async () => {

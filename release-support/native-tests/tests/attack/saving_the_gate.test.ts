@@ -1,0 +1,198 @@
+import { execFile } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setInterval as every, setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+
+import { expect } from "chai";
+
+import { makePluginDirectory } from "../../../plugin_package.ts";
+import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
+import type { CallOutcome, GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { endpointDown } from "../../../guild/preflight_bodies.ts";
+import type { SavingMode } from "../../children/saving_child.ts";
+import { POINT } from "../host/extension_support.ts";
+
+const STEM = "_45_agent_guild_preflight";
+const PLUGIN = "usr/plugins/agent_guild_preflight";
+const GATE = `${PLUGIN}/extensions/node/${POINT}/${STEM}.js`;
+const CALL_EVERY_MS = 10;
+const DURATION_MS = 2_000;
+/** How soon the last save must be in force. */
+const IN_FORCE_MS = 2_000;
+const OTHER = `export default class { execute() {} }\n`;
+
+interface TimedOutcome {
+  /** How many calls had ended with a denial when this one began. */
+  readonly deniedBefore: number;
+  readonly outcome: CallOutcome;
+}
+
+/** Calls the protected tool every few milliseconds until something else is done. */
+async function callUntil(host: GatedHost, done: Promise<unknown>): Promise<TimedOutcome[]> {
+  const ending = new AbortController();
+  void done.then(
+    () => ending.abort(),
+    () => ending.abort(),
+  );
+  let denied = 0;
+  const call = async (): Promise<TimedOutcome> => {
+    const deniedBefore = denied;
+    const outcome = await host.call();
+    if (outcome.kind === "denied") denied += 1;
+    return { deniedBefore, outcome };
+  };
+  const calls: Promise<TimedOutcome>[] = [];
+  for await (const _ of every(CALL_EVERY_MS)) {
+    if (ending.signal.aborted) break;
+    calls.push(call());
+  }
+  return Promise.all(calls);
+}
+
+function ran(outcomes: readonly TimedOutcome[]): TimedOutcome[] {
+  return outcomes.filter(({ outcome }) => outcome.kind === "ran");
+}
+
+/** The save that the gate in force comes from; null for the one that was installed. */
+function saveInForce({ host, agent }: GatedHost): number | null {
+  const gate = host.extensions.inForce(POINT, agent).find(({ stem }) => stem === STEM);
+  if (gate === undefined) expect.fail("no gate is in force");
+  return (gate.create as { readonly save?: number }).save ?? null;
+}
+
+/** Waits until a save is in force, and gives how long that took. */
+async function untilSave(host: GatedHost, save: number): Promise<number> {
+  const begin = performance.now();
+  while (saveInForce(host) !== save) {
+    await new Promise<void>((resolve) => {
+      const end = host.host.extensions.onReload(() => {
+        end();
+        resolve();
+      });
+    });
+  }
+  return performance.now() - begin;
+}
+
+describe("saving the gate while it is needed", () => {
+  const hosts: GatedHost[] = [];
+
+  afterEach(async () => {
+    for (const host of hosts.splice(0)) await host.close();
+  });
+
+  /** A host whose gate denies every call of the protected tool, on the word of the Guild. */
+  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
+    const host = await GatedHost.open(options);
+    hosts.push(host);
+    host.guild.answer("*", { kind: "json", body: endpointDown });
+    return host;
+  }
+
+  /** Works on the root from another process for two seconds, and gives the number of its last save. */
+  async function work(host: GatedHost, mode: SavingMode, everyMs: number): Promise<number> {
+    const script = join(import.meta.dirname, "../../children/saving_child.js");
+    const gate = join(import.meta.dirname, "../../../../extensions/node", POINT, `${STEM}.js`);
+    const plugin = join(host.root.path, PLUGIN);
+    const args = [script, mode, plugin, String(everyMs), readFileSync(gate, "utf8")];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    return Number(stdout);
+  }
+
+  const MODES: readonly (readonly [how: string, mode: SavingMode, everyMs: number])[] = [
+    ["by renaming a new file over it every 50 ms", "rename", 50],
+    ["by emptying it for 80 ms, then writing it, every 50 ms", "truncate", 50],
+    ["by writing one half of it, 80 ms later the other, every 50 ms", "half", 50],
+    ["by renaming a new file over it, just as rarely as the host looks", "rename", 230],
+    ["by emptying it for longer than the host waits", "truncate", 300],
+  ];
+  for (const [how, mode, everyMs] of MODES) {
+    it(`${how} lets no call through [H4]`, async () => {
+      const host = await open();
+      const working = work(host, mode, everyMs);
+      const outcomes = await callUntil(host, working);
+      const save = await working;
+      expect(outcomes.length).to.be.above(50);
+      expect(outcomes.filter(({ outcome }) => outcome.kind !== "denied")).to.deep.equal([]);
+      expect(host.server().toolCalls).to.deep.equal([]);
+      expect(host.guild.requests.length).to.be.at.most(1);
+      expect(await untilSave(host, save)).to.be.below(IN_FORCE_MS);
+      expect((await host.call()).kind).to.equal("denied");
+    });
+  }
+
+  for (const goneMs of [80, 300]) {
+    it(`by removing it and writing it ${goneMs} ms later lets no call through [H4]`, async () => {
+      const host = await open();
+      const path = join(host.root.path, GATE);
+      const text = readFileSync(path, "utf8");
+      const version = (save: number) => text.replace(" {\n", ` {\n    static save = ${save};\n`);
+      let save = 0;
+      const working = (async () => {
+        const end = performance.now() + DURATION_MS;
+        while (performance.now() < end) {
+          save += 1;
+          rmSync(path);
+          await delay(goneMs);
+          writeFileSync(path, version(save));
+          await delay(50);
+        }
+      })();
+      const outcomes = await callUntil(host, working);
+      expect(outcomes.length).to.be.above(50);
+      expect(outcomes.filter(({ outcome }) => outcome.kind !== "denied")).to.deep.equal([]);
+      expect(host.server().toolCalls).to.deep.equal([]);
+      expect(host.guild.requests.length).to.be.at.most(1);
+      expect(await untilSave(host, save)).to.be.below(IN_FORCE_MS);
+      expect((await host.call()).kind).to.equal("denied");
+    });
+  }
+
+  for (const everyMs of [50, 250]) {
+    it(`and switching another plugin off and on every ${everyMs} ms lets no call through [H4]`, async () => {
+      const host = await open({
+        prepare: (root) => {
+          root.write("usr/plugins/other/plugin.yaml", "");
+          root.write(`usr/plugins/other/extensions/node/${POINT}/_50_other.js`, OTHER);
+        },
+      });
+      const outcomes = await callUntil(host, work(host, "toggle", everyMs));
+      expect(outcomes.length).to.be.above(50);
+      expect(outcomes.filter(({ outcome }) => outcome.kind !== "denied")).to.deep.equal([]);
+      expect(host.server().toolCalls).to.deep.equal([]);
+    });
+
+    it(`and swapping its whole folder for another every ${everyMs} ms lets no call through [H4]`, async () => {
+      const host = await open();
+      const working = work(host, "swap", everyMs);
+      const outcomes = await callUntil(host, working);
+      const save = await working;
+      expect(outcomes.length).to.be.above(50);
+      // In the moment without a folder there is no configuration to read, which denies as well.
+      expect(ran(outcomes)).to.deep.equal([]);
+      expect(host.server().toolCalls).to.deep.equal([]);
+      expect(await untilSave(host, save)).to.be.below(IN_FORCE_MS);
+      expect((await host.call()).kind).to.equal("denied");
+    });
+  }
+
+  it("or adding it to an empty root lets no call through once it has denied one [H4]", async () => {
+    const host = await open({
+      plugin: "missing",
+      config: () => null,
+      prepare: (root, world) => {
+        makePluginDirectory(join(root.path, "source"), "linked");
+        root.write("source/config.json", protecting(world, "pub_server"));
+      },
+    });
+    const working = work(host, "add", CALL_EVERY_MS);
+    const outcomes = await callUntil(host, working);
+    const before = outcomes.filter(({ deniedBefore }) => deniedBefore === 0);
+    const after = outcomes.filter(({ deniedBefore }) => deniedBefore > 0);
+    expect(ran(before), "calls before there was a gate").to.not.be.empty;
+    expect(after.length, "calls after its first denial").to.be.above(20);
+    expect(ran(after)).to.deep.equal([]);
+    expect(host.server().toolCalls.length).to.equal(ran(before).length);
+  });
+});
