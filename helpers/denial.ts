@@ -32,7 +32,8 @@ const WORDS: Readonly<Record<Exclude<Reason, "not_denied">, string>> = {
   binding_changed: "the settings, the server or its tools changed while its endpoint was being checked.",
 };
 
-const ERRORS: Readonly<Record<PreflightError, string>> = {
+/** What became of an answer of the Guild, in our own words. */
+export const ERROR_WORDS: Readonly<Record<PreflightError, string>> = {
   deadline: "no complete answer within the deadline",
   connect: "no connection to the Guild",
   tls: "no trustworthy TLS connection to the Guild",
@@ -104,7 +105,7 @@ function blockedBecause(reason: Reason): string {
 }
 
 function evidenceLines(outcome: PreflightOutcome, policy: Policy): string[] {
-  if (outcome.kind === "failure") return [`Evidence: none, ${ERRORS[outcome.error]} (${outcome.error})`];
+  if (outcome.kind === "failure") return [`Evidence: none, ${ERROR_WORDS[outcome.error]} (${outcome.error})`];
   const { answer, observedAt, cached, ageSeconds } = outcome.observation;
   const age = cached ? `, cached, ${Math.floor(ageSeconds)} s old` : "";
   const missing = missingProof(policy, answer.statuses).map(

@@ -1,4 +1,4 @@
-import type { PreflightError } from "../../helpers/guild_preflight.ts";
+import { ERROR_WORDS } from "../../helpers/denial.ts";
 import { CHECKS } from "../../helpers/preflight_contract.ts";
 import type { CheckStatus, Verdict } from "../../helpers/preflight_contract.ts";
 import type { EvidenceDocument, PolicyDocument } from "./output_schemas.ts";
@@ -11,20 +11,6 @@ const VERDICT_TONES: Readonly<Record<Verdict, Tone>> = {
   do_not_delegate: "bad",
   delegate_with_caution: "warn",
   no_failed_checks: "good",
-};
-
-/** What became of an answer of the Guild, in our own words. */
-export const ERROR_WORDS: Readonly<Record<PreflightError, string>> = {
-  deadline: "no complete answer within the deadline",
-  connect: "no connection to the Guild",
-  tls: "no trustworthy TLS connection to the Guild",
-  status: "the Guild answered with another status than 200",
-  redirect: "the Guild answered with a redirect, which is not followed",
-  encoding: "the Guild's answer is compressed, though that was not asked for",
-  content_type: "the Guild's answer is not application/json",
-  too_large: "the Guild's answer is larger than the limit",
-  truncated: "the Guild's answer broke off or is not HTTP",
-  inconsistent: "the Guild's answer contradicts the contract or itself",
 };
 
 /** The widest name of a check. */
