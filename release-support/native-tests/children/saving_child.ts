@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** What it does, over and over. */
-export type SavingMode = "rename" | "truncate" | "half" | "toggle" | "swap" | "add";
+export type SavingMode = "rename" | "truncate" | "half" | "toggle" | "swap" | "away" | "add";
 
 const [, , mode = "", plugin = "", rhythm = "50", text = ""] = process.argv;
 const everyMs = Number(rhythm);
@@ -44,6 +44,12 @@ const ACTIONS: Readonly<Record<SavingMode, (save: number) => Promise<void>>> = {
     renameSync(plugin, old);
     renameSync(next, plugin);
     rmSync(old, { recursive: true });
+  },
+  async away() {
+    const aside = join(plugin, "../../aside");
+    renameSync(plugin, aside);
+    await delay(30);
+    renameSync(aside, plugin);
   },
   async add(save) {
     if (save > 1) return;

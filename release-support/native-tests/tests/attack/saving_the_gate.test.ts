@@ -177,6 +177,14 @@ describe("saving the gate while it is needed", () => {
     });
   }
 
+  it("and moving its whole folder away for a moment lets no call through [H4]", async () => {
+    const host = await open();
+    const outcomes = await callUntil(host, work(host, "away", 50));
+    expect(outcomes.length).to.be.above(50);
+    expect(ran(outcomes)).to.deep.equal([]);
+    expect(host.server().toolCalls).to.deep.equal([]);
+  });
+
   it("or adding it to an empty root lets no call through once it has denied one [H4]", async () => {
     const host = await open({
       plugin: "missing",
