@@ -96,7 +96,8 @@ export class GuildPreflight {
    * reads the cache.
    *
    * @returns an observation or a failure with a fixed code; failures are never cached
-   * @throws the reason of `signal` when that fires first
+   * @throws the reason of `signal` when that fires first; what loading the request's modules throws, where the
+   *   plugin's folder is damaged
    */
   async ask(question: PreflightQuestion): Promise<PreflightOutcome> {
     question.signal.throwIfAborted();
@@ -194,7 +195,7 @@ class Flight {
     });
   }
 
-  /** Nobody joins any more, and the connection closes; does nothing when the request has already ended. */
+  /** Nobody joins any more, and the connection closes; without effect on a request that has ended. */
   #abandon(): void {
     this.#onEnd();
     this.#controller.abort();

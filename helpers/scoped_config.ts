@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 
@@ -251,8 +252,8 @@ async function readDefaults(
   plugin: string,
   environment: Environment,
 ): Promise<Interpretation> {
-  const text = decode(bytes);
-  if (text === null) return { kind: "unusable", problem: "it is not valid UTF-8" };
+  if (!isUtf8(bytes)) return { kind: "unusable", problem: "it is not valid UTF-8" };
+  const text = Buffer.from(bytes).toString("utf8");
   const { parseYaml11, YamlError } = await import("./yaml_11.ts");
   let defaults: unknown;
   try {
@@ -263,14 +264,6 @@ async function readDefaults(
   }
   const overridden = overrideDefaults(plugin, defaults, environment, await floatTest(text));
   return overridden.kind === "value" ? { ...overridden, source: "default" } : overridden;
-}
-
-function decode(bytes: Uint8Array): string | null {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 /** The value of a number does not tell `1` from `1.0`, on which the framework's conversion depends: its text does. */

@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+
 /** Why a text is not strict JSON. `syntax` ends the reading; the other problems are noted and the reading goes on. */
 export type JsonProblem = "syntax" | "utf8" | "duplicate_member" | "constant" | "depth";
 
@@ -26,23 +28,10 @@ export type StrictJson =
  * @returns the value, or why there is none. Never throws: the bytes may come from anyone.
  */
 export function readStrictJson(bytes: Uint8Array, maxDepth = 64): StrictJson {
-  const reader = new Reader(decode(bytes), maxDepth);
+  // A byte order mark stays in the text, where it is a syntax error like any other stray character.
+  const reader = new Reader(Buffer.from(bytes).toString("utf8"), maxDepth);
   if (!isUtf8(bytes)) reader.note("utf8");
   return reader.document();
-}
-
-function isUtf8(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function decode(bytes: Uint8Array): string {
-  // A byte order mark stays in the text, where it is a syntax error like any other stray character.
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
 const QUOTE = 0x22;

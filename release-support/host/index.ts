@@ -15,6 +15,7 @@ export { exceptionKind, HandledException, InterventionException, RepairableExcep
 export { ExtensionLoadError } from "./extension_catalog.ts";
 export type { ExtensionSet, LoadedExtension, RefusedFile } from "./extension_catalog.ts";
 export type { Extension, ExtensionClass } from "./extension_modules.ts";
+export type { Reload } from "./extensions.ts";
 export { History } from "./history.ts";
 export type { HistoryMessage, HistoryRole } from "./history.ts";
 export { Host } from "./host.ts";

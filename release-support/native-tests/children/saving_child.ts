@@ -7,14 +7,25 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** What it does, over and over. */
-export type SavingMode = "rename" | "truncate" | "half" | "toggle" | "swap" | "away" | "add";
+export type SavingMode =
+  | "rename"
+  | "truncate"
+  | "half"
+  | "remove"
+  | "remove for longer"
+  | "toggle"
+  | "swap"
+  | "away"
+  | "add";
 
 const [, , mode = "", plugin = "", rhythm = "50", text = ""] = process.argv;
 const everyMs = Number(rhythm);
 const extension = join(plugin, "extensions/node/tool_execute_before/_45_agent_guild_preflight.js");
 const DURATION_MS = 2_000;
-/** How long a file stays empty or half written. */
+/** How long a file stays empty, half written or away. */
 const UNFINISHED_MS = 80;
+/** Longer than the host waits before it looks. */
+const LONGER_MS = 300;
 
 const ACTIONS: Readonly<Record<SavingMode, (save: number) => Promise<void>>> = {
   async rename(save) {
@@ -31,6 +42,16 @@ const ACTIONS: Readonly<Record<SavingMode, (save: number) => Promise<void>>> = {
     writeFileSync(extension, whole.slice(0, whole.length / 2));
     await delay(UNFINISHED_MS);
     writeFileSync(extension, whole);
+  },
+  async remove(save) {
+    rmSync(extension);
+    await delay(UNFINISHED_MS);
+    writeFileSync(extension, version(save));
+  },
+  async "remove for longer"(save) {
+    rmSync(extension);
+    await delay(LONGER_MS);
+    writeFileSync(extension, version(save));
   },
   async toggle(save) {
     const toggle = join(plugin, "../other/.toggle-0");

@@ -13,9 +13,11 @@ import type { GuildResponse } from "../../../../helpers/guild_request.ts";
 import type { GateAgent } from "../../../../helpers/host.ts";
 import { readSettings } from "../../../../helpers/settings_schema.ts";
 import { readStrictJson } from "../../../../helpers/strict_json.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import { createTestAuthority } from "../../../fixtures/test_certificates.ts";
 import { startScriptedGuild } from "../../../guild/scripted_guild.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const MIB = 1024 * 1024;
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
@@ -149,18 +151,7 @@ describe("attacks on the settings", () => {
 });
 
 describe("attacks on the gate", () => {
-  let opened: GatedHost | null = null;
-
-  afterEach(async () => {
-    await opened?.close();
-    opened = null;
-  });
-
-  async function open(more: Readonly<Record<string, unknown>> = {}): Promise<GatedHost> {
-    const config = (world: Parameters<typeof protecting>[0]) => protecting(world, "pub_server", more);
-    opened = await GatedHost.open({ config });
-    return opened;
-  }
+  const { openWith: open } = gatedSuite();
 
   function decisionsOf({ agent }: GatedHost): readonly DecisionRecord[] {
     return (agent.getData(DECISIONS_KEY) ?? []) as readonly DecisionRecord[];

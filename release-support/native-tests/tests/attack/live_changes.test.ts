@@ -1,8 +1,7 @@
 import { expect } from "chai";
 
-import { GatedHost } from "../../../fixtures/gated_host.ts";
-import type { GatedHostOptions } from "../../../fixtures/gated_host.ts";
-import { endpointDown } from "../../../guild/preflight_bodies.ts";
+import type { GatedHost } from "../../../fixtures/gated_host.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const PLUGIN = "usr/plugins/agent_guild_preflight";
 const GATE = `${PLUGIN}/extensions/node/tool_execute_before/_45_agent_guild_preflight.js`;
@@ -10,19 +9,7 @@ const NOTE = "usr/projects/alpha/.a0proj/extensions/node/tool_execute_before/_05
 const NOTING = "export default class { execute() { throw new TypeError('noted'); } }";
 
 describe("changes below a running host's root", () => {
-  let host: GatedHost | null = null;
-
-  afterEach(async () => {
-    await host?.close();
-    host = null;
-  });
-
-  /** A host whose gate denies every call of the protected tool, on the word of the Guild. */
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    host = await GatedHost.open(options);
-    host.guild.answer("*", { kind: "json", body: endpointDown });
-    return host;
-  }
+  const { openDenying: open } = gatedSuite();
 
   /** Does something and resolves at the next reload after which the call ends as expected. */
   async function untilCall(gated: GatedHost, kind: string, change: () => void): Promise<void> {

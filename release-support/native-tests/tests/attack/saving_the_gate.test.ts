@@ -1,23 +1,22 @@
 import { execFile } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setInterval as every, setTimeout as delay } from "node:timers/promises";
+import { setInterval as every } from "node:timers/promises";
 import { promisify } from "node:util";
 
 import { expect } from "chai";
 
 import { makePluginDirectory } from "../../../plugin_package.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { CallOutcome, GatedHostOptions } from "../../../fixtures/gated_host.ts";
-import { endpointDown } from "../../../guild/preflight_bodies.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost } from "../../../fixtures/gated_host.ts";
+import type { CallOutcome } from "../../../fixtures/gated_host.ts";
 import type { SavingMode } from "../../children/saving_child.ts";
 import { POINT } from "../host/extension_support.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const STEM = "_45_agent_guild_preflight";
 const PLUGIN = "usr/plugins/agent_guild_preflight";
-const GATE = `${PLUGIN}/extensions/node/${POINT}/${STEM}.js`;
 const CALL_EVERY_MS = 10;
-const DURATION_MS = 2_000;
 /** How soon the last save must be in force. */
 const IN_FORCE_MS = 2_000;
 const OTHER = `export default class { execute() {} }\n`;
@@ -76,19 +75,7 @@ async function untilSave(host: GatedHost, save: number): Promise<number> {
 }
 
 describe("saving the gate while it is needed", () => {
-  const hosts: GatedHost[] = [];
-
-  afterEach(async () => {
-    for (const host of hosts.splice(0)) await host.close();
-  });
-
-  /** A host whose gate denies every call of the protected tool, on the word of the Guild. */
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    const host = await GatedHost.open(options);
-    hosts.push(host);
-    host.guild.answer("*", { kind: "json", body: endpointDown });
-    return host;
-  }
+  const { openDenying: open } = gatedSuite();
 
   /** Works on the root from another process for two seconds, and gives the number of its last save. */
   async function work(host: GatedHost, mode: SavingMode, everyMs: number): Promise<number> {
@@ -104,6 +91,8 @@ describe("saving the gate while it is needed", () => {
     ["by renaming a new file over it every 50 ms", "rename", 50],
     ["by emptying it for 80 ms, then writing it, every 50 ms", "truncate", 50],
     ["by writing one half of it, 80 ms later the other, every 50 ms", "half", 50],
+    ["by removing it for 80 ms, then writing it, every 50 ms", "remove", 50],
+    ["by removing it for longer than the host waits, every 50 ms", "remove for longer", 50],
     ["by renaming a new file over it, just as rarely as the host looks", "rename", 230],
     ["by emptying it for longer than the host waits", "truncate", 300],
   ];
@@ -113,33 +102,6 @@ describe("saving the gate while it is needed", () => {
       const working = work(host, mode, everyMs);
       const outcomes = await callUntil(host, working);
       const save = await working;
-      expect(outcomes.length).to.be.above(50);
-      expect(outcomes.filter(({ outcome }) => outcome.kind !== "denied")).to.deep.equal([]);
-      expect(host.server().toolCalls).to.deep.equal([]);
-      expect(host.guild.requests.length).to.be.at.most(1);
-      expect(await untilSave(host, save)).to.be.below(IN_FORCE_MS);
-      expect((await host.call()).kind).to.equal("denied");
-    });
-  }
-
-  for (const goneMs of [80, 300]) {
-    it(`by removing it and writing it ${goneMs} ms later lets no call through [H4]`, async () => {
-      const host = await open();
-      const path = join(host.root.path, GATE);
-      const text = readFileSync(path, "utf8");
-      const version = (save: number) => text.replace(" {\n", ` {\n    static save = ${save};\n`);
-      let save = 0;
-      const working = (async () => {
-        const end = performance.now() + DURATION_MS;
-        while (performance.now() < end) {
-          save += 1;
-          rmSync(path);
-          await delay(goneMs);
-          writeFileSync(path, version(save));
-          await delay(50);
-        }
-      })();
-      const outcomes = await callUntil(host, working);
       expect(outcomes.length).to.be.above(50);
       expect(outcomes.filter(({ outcome }) => outcome.kind !== "denied")).to.deep.equal([]);
       expect(host.server().toolCalls).to.deep.equal([]);

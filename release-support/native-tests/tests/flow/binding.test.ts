@@ -8,13 +8,14 @@ import type { DecisionRecord } from "../../../../helpers/evidence.ts";
 import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
 import type { McpServerView } from "../../../../helpers/host.ts";
 import { resolveBinding } from "../../../../helpers/mcp_binding.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { Addresses, GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost, Addresses, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { startMcpServer } from "../../../fixtures/mcp_server.ts";
 import type { McpServerFixture } from "../../../fixtures/mcp_server.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
 import type { GuildAnswer } from "../../../guild/scripted_guild.ts";
 import { packageRoot } from "../../../package_root.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const STDIO = { command: process.execPath, args: [stdioServer()] };
 const STREAMABLE = { transport: "streamable_http" } as const;
@@ -112,17 +113,7 @@ async function expectUnbound(host: GatedHost, reason: string): Promise<void> {
 }
 
 describe("the binding", () => {
-  const closings: (() => Promise<void> | void)[] = [];
-
-  afterEach(async () => {
-    for (const close of closings.splice(0).toReversed()) await close();
-  });
-
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    const host = await GatedHost.open(options);
-    closings.push(() => host.close());
-    return host;
-  }
+  const { open } = gatedSuite();
 
   /** A host with these entries under `mcpServers`, and with `pub_server` protected by its URL. */
   async function openWith(

@@ -5,11 +5,13 @@ import { expect } from "chai";
 
 import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
 import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { CallOutcome, GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost } from "../../../fixtures/gated_host.ts";
+import type { CallOutcome } from "../../../fixtures/gated_host.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
 import { Agent } from "../../../host/agent.ts";
 import { monologue } from "../../../host/monologue.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 function decisionsOf(agent: Agent): readonly DecisionRecord[] {
   return (agent.getData(DECISIONS_KEY) ?? []) as readonly DecisionRecord[];
@@ -25,18 +27,7 @@ function range(length: number): number[] {
 }
 
 describe("calls that are under way at once", () => {
-  let opened: GatedHost | null = null;
-
-  afterEach(async () => {
-    await opened?.close();
-    opened = null;
-  });
-
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    const host = await GatedHost.open(options);
-    opened = host;
-    return host;
-  }
+  const { open } = gatedSuite();
 
   /** A host with two protected servers: the Guild has nothing against `good`, and everything against `bad`. */
   async function openGoodAndBad(): Promise<GatedHost> {
@@ -143,19 +134,11 @@ describe("calls that are under way at once", () => {
 });
 
 describe("cancelling a task while a preflight is under way", () => {
-  let opened: GatedHost | null = null;
-
-  afterEach(async () => {
-    await opened?.close();
-    opened = null;
-  });
+  const { openWith } = gatedSuite();
 
   async function open(): Promise<GatedHost> {
     // Who waits for the answer or the deadline waits longer than the test may take.
-    const host = await GatedHost.open({
-      config: (world) => protecting(world, "pub_server", { timeout_seconds: 60, cache_ttl_seconds: 0 }),
-    });
-    opened = host;
+    const host = await openWith({ timeout_seconds: 60, cache_ttl_seconds: 0 });
     host.guild.answer("*", { kind: "silent" });
     return host;
   }

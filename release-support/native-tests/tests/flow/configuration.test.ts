@@ -9,11 +9,12 @@ import { gate } from "../../../../helpers/gate.ts";
 import type { GateAgent } from "../../../../helpers/host.ts";
 import { CHECKS } from "../../../../helpers/preflight_contract.ts";
 import { parseYaml11 } from "../../../../helpers/yaml_11.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { Addresses, GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost, Addresses, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";
 import { healthy, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import { packageRoot } from "../../../package_root.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const PLUGIN = "agent_guild_preflight";
 const DEFAULT_FILE = `usr/plugins/${PLUGIN}/default_config.yaml`;
@@ -62,17 +63,7 @@ async function outcomeOf(host: GatedHost): Promise<string> {
 }
 
 describe("the configuration as the gate sees it", () => {
-  const closings: (() => Promise<void> | void)[] = [];
-
-  afterEach(async () => {
-    for (const close of closings.splice(0).toReversed()) await close();
-  });
-
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    const host = await GatedHost.open(options);
-    closings.push(() => host.close());
-    return host;
-  }
+  const { open, closings } = gatedSuite();
 
   /** Sets an environment variable until the test is over. */
   function setEnvironment(name: string, value: string): void {

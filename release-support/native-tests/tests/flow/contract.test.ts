@@ -8,11 +8,11 @@ import type { DecisionRecord } from "../../../../helpers/evidence.ts";
 import { LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
 import { CHECKS, STATUSES, readPreflightAnswer } from "../../../../helpers/preflight_contract.ts";
 import type { ContractReading, PreflightAnswer } from "../../../../helpers/preflight_contract.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
 import { handshakeUnknown, healthy, preflightBody, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import type { CheckName, CheckStatus, PreflightBody } from "../../../guild/preflight_bodies.ts";
 import type { GuildAnswer } from "../../../guild/scripted_guild.ts";
 import { packageRoot } from "../../../package_root.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const TARGET = "https://pub.example.com/mcp";
 const HEALTHY = JSON.stringify(healthy(TARGET));
@@ -226,16 +226,11 @@ describe("the contract of a preflight answer", () => {
   });
 
   describe("through the host", () => {
-    let host: GatedHost | null = null;
-
-    afterEach(async () => {
-      await host?.close();
-      host = null;
-    });
+    const { openWith } = gatedSuite();
 
     /** One call under a policy, and what became of it. */
     async function callWith(policy: unknown, answer: (url: string) => GuildAnswer) {
-      host = await GatedHost.open({ config: (world) => protecting(world, "pub_server", { policy }) });
+      const host = await openWith({ policy });
       const { url } = host.server();
       host.guild.answer("*", answer(url));
       const outcome = await host.call();

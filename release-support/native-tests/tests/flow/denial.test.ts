@@ -7,14 +7,19 @@ import fc from "fast-check";
 
 import { REASONS } from "../../../../helpers/decision.ts";
 import type { Decision, Reason } from "../../../../helpers/decision.ts";
-import { configurationDenialText, denialText, redactEndpoint } from "../../../../helpers/denial.ts";
+import {
+  configurationDenialText,
+  denialText,
+  ERROR_WORDS,
+  redactEndpoint,
+} from "../../../../helpers/denial.ts";
 import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
 import type { DecisionRecord } from "../../../../helpers/evidence.ts";
 import type { PreflightError, PreflightOutcome } from "../../../../helpers/guild_preflight.ts";
 import { CHECKS, readPreflightAnswer } from "../../../../helpers/preflight_contract.ts";
 import { DEFAULT_SETTINGS } from "../../../../helpers/settings.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { Addresses, CallOutcome, GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost, Addresses, CallOutcome, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import type { HostRoot } from "../../../fixtures/host_root.ts";
 import { monologue } from "../../../host/monologue.ts";
 import {
@@ -27,6 +32,7 @@ import {
 import type { PreflightBody } from "../../../guild/preflight_bodies.ts";
 import type { AnswerBody, GuildAnswer } from "../../../guild/scripted_guild.ts";
 import { packageRoot } from "../../../package_root.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const STDIO_SERVER = fileURLToPath(new URL("../../../fixtures/stdio_server.js", import.meta.url));
 
@@ -110,22 +116,7 @@ function writeEditor(root: HostRoot, mcpServers: unknown): void {
 }
 
 describe("a denial", () => {
-  let opened: GatedHost | null = null;
-
-  afterEach(async () => {
-    await opened?.close();
-    opened = null;
-  });
-
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    const host = await GatedHost.open(options);
-    opened = host;
-    return host;
-  }
-
-  async function openWith(more: Readonly<Record<string, unknown>>): Promise<GatedHost> {
-    return await open({ config: (world) => protecting(world, "pub_server", more) });
-  }
+  const { open, openWith } = gatedSuite();
 
   /** Lets a reason come about through the host, with an argument that no text may hold. */
   async function reach(scenario: Scenario): Promise<{ host: GatedHost; outcome: CallOutcome }> {
@@ -175,19 +166,7 @@ describe("a denial", () => {
     });
 
     it("has words of its own for each error of a failed preflight [P10.1]", () => {
-      const errors: Readonly<Record<PreflightError, true>> = {
-        deadline: true,
-        connect: true,
-        tls: true,
-        status: true,
-        redirect: true,
-        encoding: true,
-        content_type: true,
-        too_large: true,
-        truncated: true,
-        inconsistent: true,
-      };
-      const lines = (Object.keys(errors) as PreflightError[]).map((error) => {
+      const lines = (Object.keys(ERROR_WORDS) as PreflightError[]).map((error) => {
         const text = denialText(decision({ reason: "evidence_unavailable", outcome: failed(error) }));
         const line = text.split("\n").find((one) => one.includes(`(${error})`));
         expect(line).to.be.a("string");

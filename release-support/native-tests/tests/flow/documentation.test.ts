@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 
 import { REASONS } from "../../../../helpers/decision.ts";
-import type { PreflightError } from "../../../../helpers/guild_preflight.ts";
+import { ERROR_WORDS } from "../../../../helpers/denial.ts";
 import { packageRoot } from "../../../package_root.ts";
 
 /** A document as one line a paragraph or more: where its lines break is no matter. */
@@ -35,20 +35,6 @@ function firstCell(row: string): string {
 
 /** What host and demo report beside the gate's own reasons (SPEC P8). */
 const REPORTED_BY_HOST = ["not_protected", "tool_policy"];
-
-/** The error codes of a failed preflight; the type keeps the list complete. */
-const ERRORS: Readonly<Record<PreflightError, true>> = {
-  deadline: true,
-  connect: true,
-  tls: true,
-  status: true,
-  redirect: true,
-  encoding: true,
-  content_type: true,
-  too_large: true,
-  truncated: true,
-  inconsistent: true,
-};
 
 /** What an observation is not, and what the gate is not. */
 const LIMITS: Readonly<Record<string, RegExp>> = {
@@ -86,7 +72,7 @@ describe("the documentation", () => {
   });
 
   it("explains each error of a failed preflight in the README, and no other [P8.2]", () => {
-    expect(codesUnder("error", "README.md")).to.have.members(Object.keys(ERRORS));
+    expect(codesUnder("error", "README.md")).to.have.members(Object.keys(ERROR_WORDS));
   });
 
   for (const document of ["README.md", "SECURITY.md"]) {

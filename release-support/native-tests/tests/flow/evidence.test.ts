@@ -2,12 +2,13 @@ import { expect } from "chai";
 
 import { DECISIONS_KEY, LAST_OBSERVATION_KEY, MAX_RECORDS } from "../../../../helpers/evidence.ts";
 import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import { monologue } from "../../../host/monologue.ts";
 import type { LogItem } from "../../../host/log.ts";
 import { endpointDown, healthy, preflightBody, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import type { PreflightBody } from "../../../guild/preflight_bodies.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -61,22 +62,7 @@ function summariesOf({ agent }: GatedHost): readonly LogItem[] {
 }
 
 describe("stored evidence", () => {
-  let opened: GatedHost | null = null;
-
-  afterEach(async () => {
-    await opened?.close();
-    opened = null;
-  });
-
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    const host = await GatedHost.open(options);
-    opened = host;
-    return host;
-  }
-
-  async function openWith(more: Readonly<Record<string, unknown>>): Promise<GatedHost> {
-    return await open({ config: (world) => protecting(world, "pub_server", more) });
-  }
+  const { open, openWith } = gatedSuite();
 
   describe("of one call", () => {
     it("says of an allowed call what the rule names, and nothing else [P9.2]", async () => {

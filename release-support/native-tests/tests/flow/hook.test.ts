@@ -12,14 +12,15 @@ import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidenc
 import { DEFAULT_SETTINGS } from "../../../../helpers/settings.ts";
 import { readSettings } from "../../../../helpers/settings_schema.ts";
 import { parseYaml11 } from "../../../../helpers/yaml_11.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";
 import { endpointDown, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import { Host } from "../../../host/host.ts";
 import { monologue } from "../../../host/monologue.ts";
 import type { ModelTurn } from "../../../host/monologue.ts";
 import { packageRoot } from "../../../package_root.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const POINT = "tool_execute_before";
 const PLUGIN_FOLDER = "usr/plugins/agent_guild_preflight";
@@ -61,17 +62,7 @@ function contents(folder: string): Record<string, string> {
 }
 
 describe("the hook", () => {
-  const closings: (() => Promise<void> | void)[] = [];
-
-  afterEach(async () => {
-    for (const close of closings.splice(0).toReversed()) await close();
-  });
-
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    const host = await GatedHost.open(options);
-    closings.push(() => host.close());
-    return host;
-  }
+  const { open, closings } = gatedSuite();
 
   describe("behind the host's own tool policy", () => {
     const BLOCKING = { mode: "custom", blocked: ["mcp:pub_server:search"] };
@@ -228,6 +219,13 @@ describe("the hook", () => {
       });
       expect(host.guild.requests).to.be.empty;
       expect(host.server().toolCalls).to.be.empty;
+    });
+
+    it("does nothing where no tool is about to run [P1.3]", async () => {
+      const host = await open({ config: () => "not a configuration" });
+      await host.host.extensions.call(POINT, host.agent, {});
+      expect(headings(host)).to.be.empty;
+      expect(decisions(host)).to.be.empty;
     });
 
     const LOOKALIKES = {

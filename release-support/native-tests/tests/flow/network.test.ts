@@ -14,12 +14,14 @@ import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidenc
 import { GuildPreflight, MAX_BODY_BYTES } from "../../../../helpers/guild_preflight.ts";
 import type { PreflightError, PreflightQuestion } from "../../../../helpers/guild_preflight.ts";
 import { requestJson } from "../../../../helpers/guild_request.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import { createTestAuthority } from "../../../fixtures/test_certificates.ts";
 import { healthy } from "../../../guild/preflight_bodies.ts";
 import { LoopbackListener, startScriptedGuild } from "../../../guild/scripted_guild.ts";
 import type { GuildAnswer, ScriptedGuild, ScriptedGuildOptions } from "../../../guild/scripted_guild.ts";
 import type { ProxyChildReport } from "../../children/proxy_child.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const EMPTY_LINE = "\r\n\r\n";
 
@@ -190,20 +192,11 @@ const DOCUMENTS: readonly Fault[] = [
 ];
 
 describe("the network between the gate and the Guild", () => {
-  const closings: (() => Promise<unknown>)[] = [];
-
-  afterEach(async () => {
-    for (const close of closings.splice(0).toReversed()) await close();
-  });
+  const { openWith, closings } = gatedSuite();
 
   /** A host that reuses nothing. */
   async function openHost(timeoutSeconds = 20): Promise<GatedHost> {
-    const host = await GatedHost.open({
-      config: (world) =>
-        protecting(world, "pub_server", { cache_ttl_seconds: 0, timeout_seconds: timeoutSeconds }),
-    });
-    closings.push(() => host.close());
-    return host;
+    return await openWith({ cache_ttl_seconds: 0, timeout_seconds: timeoutSeconds });
   }
 
   /** As {@link openHost}, after one call that went well: every module is loaded. */

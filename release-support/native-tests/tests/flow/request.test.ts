@@ -9,11 +9,12 @@ import { LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
 import { GUILD_ORIGIN } from "../../../../helpers/guild_preflight.ts";
 import { requestJson } from "../../../../helpers/guild_request.ts";
 import { readSettings } from "../../../../helpers/settings_schema.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
 import { startScriptedGuild } from "../../../guild/scripted_guild.ts";
 import type { GuildRequestRecord } from "../../../guild/scripted_guild.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 /** The origin that the plugin's description names. */
 const PRODUCTION = "https://agent-guild-5d5r.onrender.com";
@@ -27,17 +28,7 @@ function lastRecord({ agent }: GatedHost): DecisionRecord {
 }
 
 describe("the preflight request", () => {
-  const closings: (() => Promise<void> | void)[] = [];
-
-  afterEach(async () => {
-    for (const close of closings.splice(0).toReversed()) await close();
-  });
-
-  async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-    const host = await GatedHost.open(options);
-    closings.push(() => host.close());
-    return host;
-  }
+  const { open, closings } = gatedSuite();
 
   /** A host that reuses nothing. */
   async function openUncached(options: GatedHostOptions = {}): Promise<GatedHost> {

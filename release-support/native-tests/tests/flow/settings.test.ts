@@ -11,10 +11,11 @@ import { CHECKS } from "../../../../helpers/preflight_contract.ts";
 import { DEFAULT_SETTINGS } from "../../../../helpers/settings.ts";
 import type { Settings } from "../../../../helpers/settings.ts";
 import { readSettings } from "../../../../helpers/settings_schema.ts";
-import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
-import type { Addresses, GatedHostOptions } from "../../../fixtures/gated_host.ts";
+import { protecting } from "../../../fixtures/gated_host.ts";
+import type { GatedHost, Addresses } from "../../../fixtures/gated_host.ts";
 import { unsignedCard } from "../../../guild/preflight_bodies.ts";
 import { packageRoot } from "../../../package_root.ts";
+import { gatedSuite } from "../gated_suite.ts";
 
 const DEFAULT_FILE = "usr/plugins/agent_guild_preflight/default_config.yaml";
 const SERVER_URL = "https://pub.example.com/mcp";
@@ -317,17 +318,7 @@ describe("the settings", () => {
   });
 
   describe("seen through the host", () => {
-    const closings: (() => Promise<void> | void)[] = [];
-
-    afterEach(async () => {
-      for (const close of closings.splice(0).toReversed()) await close();
-    });
-
-    async function open(options: GatedHostOptions = {}): Promise<GatedHost> {
-      const host = await GatedHost.open(options);
-      closings.push(() => host.close());
-      return host;
-    }
+    const { open } = gatedSuite();
 
     function lastRecord({ agent }: GatedHost): DecisionRecord | undefined {
       return agent.getData(LAST_OBSERVATION_KEY) as DecisionRecord | undefined;

@@ -6,6 +6,8 @@ import { promisify } from "node:util";
 
 import { expect } from "chai";
 
+import { GatedHost } from "../../../fixtures/gated_host.ts";
+import type { HostRoot } from "../../../fixtures/host_root.ts";
 import { packageRoot } from "../../../package_root.ts";
 
 const EXAMPLE = join(packageRoot, "release-support/examples/plugin-author");
@@ -106,5 +108,23 @@ describe("the host as a library", () => {
       "startMcpServer",
       "startScriptedGuild",
     ]);
+  });
+
+  it("leaves nothing behind when a gated host cannot be opened [H10]", async () => {
+    const problem = new Error("the author's mistake");
+    const seen: { readonly root: HostRoot; readonly urls: readonly string[] }[] = [];
+    const opening = GatedHost.open({
+      prepare(root, { guildOrigin, urls }) {
+        seen.push({ root, urls: [guildOrigin, ...Object.values(urls)] });
+        throw problem;
+      },
+    });
+    expect(await opening.catch((error: unknown) => error)).to.equal(problem);
+    const [{ root, urls } = expect.fail("nothing was prepared")] = seen;
+    expect(existsSync(root.path)).to.equal(false);
+    for (const url of urls) {
+      const refused = await fetch(url).catch((error: unknown) => (error as Error).cause);
+      expect(refused).to.have.property("code", "ECONNREFUSED");
+    }
   });
 });

@@ -177,6 +177,13 @@ describe("a configuration file that decides but cannot be used", () => {
       expect(config).to.include({ kind: "unusable", problem: "it is not valid UTF-8" });
     }));
 
+  it("is unusable when it is a default that is not UTF-8 [P2.2]", () =>
+    withFileTree({ ...PLUGIN, [DEFAULT_FILE]: "" }, async (root) => {
+      writeFileSync(join(root, DEFAULT_FILE), Buffer.from([0x22, 0xff, 0x22]));
+      const config = await readScopedConfig({ root, plugin: "p" });
+      expect(config).to.include({ kind: "unusable", problem: "it is not valid UTF-8" });
+    }));
+
   it("is unusable when it is a folder [P2.2, G-06]", async () => {
     expect(await problemOf({ ...WIDER, [`${PROJECT_FILE}/`]: "" })).to.equal(
       `${PROJECT_FILE}: it is a folder`,

@@ -38,6 +38,10 @@ describe("YAML 1.1 reader", () => {
       ["2026-01-02", new YamlTimestamp("date", "2026-01-02")],
       ["2026-1-2 3:04:05.25 +1:30", new YamlTimestamp("datetime", "2026-01-02T03:04:05.250000+01:30")],
       ["2026-01-02T03:04:05Z", new YamlTimestamp("datetime", "2026-01-02T03:04:05+00:00")],
+      ["2026-01-02 03:04:05 -0:30", new YamlTimestamp("datetime", "2026-01-02T03:04:05-00:30")],
+      ["2026-01-02 03:04:05 -00:00", new YamlTimestamp("datetime", "2026-01-02T03:04:05+00:00")],
+      ["2026-01-02 3:04:05.1234567", new YamlTimestamp("datetime", "2026-01-02T03:04:05.123456")],
+      ["2028-02-29", new YamlTimestamp("date", "2028-02-29")],
     ];
     for (const [text, value] of VALUES) {
       it(`reads ${text}`, () => {
@@ -59,13 +63,38 @@ describe("YAML 1.1 reader", () => {
       ]);
     });
 
-    for (const text of [
-      "!!python/name:os.system x",
-      "!!python/object/apply:os.system [x]",
-      "!own x",
-      "!!int x",
-    ]) {
-      it(`refuses ${text} (yaml_loads)`, () => expectError(text));
+    const READ: ReadonlyArray<readonly [text: string, value: unknown]> = [
+      ["!!bool yes", true],
+      ["!!float 0", 0],
+      ["!!binary a=Gk=", new Uint8Array([104, 105])],
+      ["!!binary =", new Uint8Array()],
+      ["!<tag:yaml.org,2002:int> 5", 5],
+      ["a: !!null\nb: ''", { a: null, b: "" }],
+    ];
+    for (const [text, value] of READ) {
+      it(`reads ${text} as PyYAML does (yaml_loads)`, () => expect(parseYaml11(text)).to.deep.equal(value));
+    }
+
+    const REFUSED: Readonly<Record<string, string>> = {
+      "!!python/name:os.system x": "an unknown tag",
+      "!!python/object/apply:os.system [x]": "a tag that does not fit a list",
+      "!own x": "an unknown tag",
+      "!!int x": "not an integer of a usable size",
+      "!!int ''": "not an integer of a usable size",
+      "!!bool x": "not a boolean",
+      "!!timestamp x": "not a date",
+      "!!binary é": "binary data with a character outside base64",
+      "!!binary aGk": "binary data that ends in the middle of a group",
+      "!!merge x": "a merge sign << is only a key",
+      "k: <<": "a merge sign << is only a key",
+      "!!str [a]": "a tag that does not fit a list",
+      "!!seq {a: 1}": "a tag that does not fit a mapping",
+      "!!pairs [a]": "not a mapping of one pair",
+      "!!pairs [{}]": "not a mapping of one pair",
+      "!!omap [{a: 1, b: 2}]": "not a mapping of one pair",
+    };
+    for (const [text, what] of Object.entries(REFUSED)) {
+      it(`refuses ${text} (yaml_loads)`, () => expectError(text, what));
     }
   });
 
@@ -84,6 +113,12 @@ describe("YAML 1.1 reader", () => {
           ["b", 2],
         ]),
       );
+    });
+
+    it("takes keys that are no text apart by type and value (yaml_loads)", () => {
+      const keys = ["1.5", "2026-01-02", "2026-01-03", "!!binary aGk=", "~", "no", "2"];
+      const value = parseYaml11(keys.map((key) => `${key}: x`).join("\n"));
+      expect(value).to.be.instanceOf(Map).with.property("size", keys.length);
     });
 
     it("merges with <<, the first source winning and own keys over both (yaml_loads)", () => {
@@ -125,6 +160,17 @@ describe("YAML 1.1 reader", () => {
       "half a surrogate pair": "a: \ud800",
       "a lone =": "a: =",
       "a date that does not exist": "2026-02-29",
+      "the year 0": "0000-01-01",
+      "an hour that does not exist": "2026-01-02 24:00:00",
+      "a minute that does not exist": "2026-01-02 3:60:00",
+      "a time zone of a whole day": "2026-01-02 03:04:05 +24:00",
+      "the end of a document that has not begun": "...\n",
+      "a directive after the document": "--- a\n...\n%YAML 1.1\n",
+      "a merge of nothing": "{a: 1, <<: }",
+      "a merge of a number": "<<: [1]",
+      "a key over several lines": "[a\n: b]",
+      "a key that is too long": `${"x".repeat(1025)}: 1`,
+      "an anchor before an alias": "a: &x *x",
       "an alias without anchor": "a: *b",
       "a repeated anchor": "a: &x 1\nb: &x 2",
       "an empty item": "[a, , b]",
@@ -162,11 +208,8 @@ describe("YAML 1.1 reader", () => {
   });
 
   describe("bounds", () => {
-    it("refuses an alias bomb at once (case G-09)", () => {
-      const begin = performance.now();
-      expectError(LAUGHS, "too many values, or aliases that stand for too many");
-      expect(performance.now() - begin).to.be.below(500);
-    });
+    it("refuses an alias bomb (case G-09)", () =>
+      expectError(LAUGHS, "too many values, or aliases that stand for too many"));
 
     it("refuses a bomb of merges", () => {
       const sources = Array.from({ length: 200 }, () => "*a").join(", ");
