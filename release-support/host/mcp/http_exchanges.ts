@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setImmediate as turn } from "node:timers/promises";
 
 import { Agent as HttpAgent, fetch as undiciFetch } from "undici";
 
@@ -13,6 +14,15 @@ const MAX_SOCKETS = 128;
  * answer. No server can know it, hence none can make such an error.
  */
 export const STREAM_ENDED = randomUUID();
+
+/**
+ * Lets the event loop go round once: everything that sockets had to say until now is heard then. One turn alone may end
+ * before they are looked at again.
+ */
+async function hearingOfClosedSockets(): Promise<void> {
+  await turn();
+  await turn();
+}
 
 /** What a POST carries, as far as it matters here. */
 interface Posted {
@@ -32,6 +42,8 @@ const NOTHING: Posted = { asks: null, cancels: null };
  *   sent twice, no proxy of the process used (SPEC H5);
  * - a stream that ends without an answer fails its request at once. It is not resumed either;
  * - a request that is called off gives its socket back, and is not sent any more if it was still waiting for one;
+ * - a socket that the server closed while this process was busy is not used any more: a call that is lost on it must
+ *   not be sent again;
  * - no signal is shared between requests, so that none gathers listeners.
  */
 export class HttpExchanges {
@@ -80,6 +92,7 @@ export class HttpExchanges {
   async #request(url: string | URL, init: RequestInit, signal: AbortSignal | null = null): Promise<Response> {
     const request = { ...init, signal, redirect: "manual", dispatcher: this.#agent };
     let response: Response;
+    await hearingOfClosedSockets();
     try {
       // The fetch of the undici package and the global one differ in their types alone.
       response = await undiciFetch(url, request as Parameters<typeof undiciFetch>[1]);

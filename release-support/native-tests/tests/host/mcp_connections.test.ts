@@ -278,6 +278,21 @@ describe("a connection to an MCP server", () => {
     await until(() => underWay === 0 && server.count("notifications/cancelled") === 20);
   });
 
+  for (const connections of [1, 20]) {
+    it(`sends nothing over ${connections} that the server has just closed as idle [H5]`, async () => {
+      const server = cleanups.add(await HandmadeServer.start());
+      const host = await open({ pub: { url: server.url, type: "http" } });
+      const callAll = () => Promise.all(Array.from({ length: connections }, () => host.call("pub.search")));
+      await callAll();
+      await until(() => server.count("GET") === 1);
+
+      // In one turn, as when the process was busy while the server closed them.
+      server.closeIdleConnections();
+      expect(new Set(await callAll())).to.deep.equal(new Set(["found"]));
+      expect(server.count("initialize")).to.equal(1);
+    });
+  }
+
   describe("asked for a tool that is not in its list", () => {
     it("lists again, and calls the tool that has come up [H5]", async () => {
       const server = cleanups.add(await HandmadeServer.start());

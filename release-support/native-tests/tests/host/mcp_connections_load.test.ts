@@ -48,7 +48,8 @@ describe("many calls over one connection", () => {
       const calls = Promise.all(texts.map((text) => host.call("pub.echo", { text })));
       const answers = await calls;
 
-      expect(answers).to.deep.equal(texts);
+      const others = answers.filter((answer, index) => answer !== texts[index]);
+      expect(others.slice(0, 3), `of ${others.length} other answers`).to.deep.equal([]);
       expect(getEventListeners(signal, "abort")).to.have.lengthOf(0);
       // A warning is emitted in a turn of its own.
       await new Promise(setImmediate);

@@ -213,6 +213,11 @@ export class HandmadeServer {
     return this.seen.filter((one) => one === method).length;
   }
 
+  /** Closes the connections on which nothing is under way, as servers do after a while. */
+  closeIdleConnections(): void {
+    this.#server.closeIdleConnections();
+  }
+
   async close(): Promise<void> {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();

@@ -160,6 +160,7 @@ describe("YAML 1.1 reader", () => {
       "half a surrogate pair": "a: \ud800",
       "a lone =": "a: =",
       "a date that does not exist": "2026-02-29",
+      "a second byte order mark": "\ufeff\ufeffa",
       "the year 0": "0000-01-01",
       "an hour that does not exist": "2026-01-02 24:00:00",
       "a minute that does not exist": "2026-01-02 3:60:00",
