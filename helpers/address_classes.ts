@@ -54,7 +54,8 @@ const specialIpv6List = blockList("ipv6", specialIpv6);
  *
  * @param address - an IPv4 or IPv6 address as text, in any spelling that `net.isIP` accepts, without brackets
  * @returns `false` for an address in a special-purpose block, for IPv6 outside 2000::/3, for one with a zone id, and
- * for text that is no address. An IPv6 address that carries an IPv4 address is never public, whatever it carries.
+ * for text that is no address. The blocks whose addresses carry an IPv4 address
+ * (mapped, NAT64, 6to4, Teredo) are special, whatever it is.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {

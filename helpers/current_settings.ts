@@ -63,7 +63,7 @@ export async function settingsIn(scope: ConfigScope): Promise<CurrentSettings> {
 }
 
 /** Names a configuration file by its scope. */
-export function describeFile(scopeName: ConfigScopeName): string {
+function describeFile(scopeName: ConfigScopeName): string {
   return scopeName === "default"
     ? "default_config.yaml of the plugin"
     : `config.json of scope "${scopeName}"`;

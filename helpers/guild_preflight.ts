@@ -54,8 +54,8 @@ export interface PreflightQuestion {
 }
 
 /**
- * Asks the Guild about endpoints: one bounded request for all who ask about an endpoint at once, a bounded cache of
- * what was observed, one deadline a caller (SPEC P6).
+ * Asks the Guild about endpoints: one bounded request for all who ask about an endpoint at once and would reuse an
+ * observation, a bounded cache of what was observed, one deadline a caller (SPEC P6).
  */
 export class GuildPreflight {
   readonly #lookup: LookupFunction;
@@ -92,8 +92,8 @@ export class GuildPreflight {
   }
 
   /**
-   * Asks the Guild, or joins a request for the same endpoint that is already on its way (SPEC P6.3, P6.7). Never
-   * reads the cache.
+   * Asks the Guild, or joins a request for the same endpoint that is already on its way, unless the question is to be
+   * asked afresh (SPEC P6.3, P6.7). Never reads the cache.
    *
    * @returns an observation or a failure with a fixed code; failures are never cached
    * @throws the reason of `signal` when that fires first; what loading the request's modules throws, where the

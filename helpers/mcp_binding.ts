@@ -2,7 +2,7 @@ import { screenEndpoint } from "./endpoint_screen.ts";
 import type { McpConfigurationView } from "./host.ts";
 import type { QualifiedToolName } from "./names.ts";
 
-/** Why a tool call is not bound to the approved endpoint, in the order in which the rules are tried (SPEC P5). */
+/** Why a tool call is not bound to the approved endpoint: one reason for each rule that can fail (SPEC P5). */
 export const BINDING_REASONS = [
   "ineligible_endpoint",
   "server_not_configured",

@@ -81,9 +81,12 @@ function reasonNotToRun(error: unknown): string | null {
 
 /** A mistake of this program. Its whole story helps whoever mends it, and nobody else. */
 function unexpected(error: unknown): string {
-  if (process.env["AGENT_GUILD_DEBUG"] === "1") throw error;
   const name = error instanceof Error ? error.name : typeof error;
-  return `this should not have happened (${name}); AGENT_GUILD_DEBUG=1 shows where`;
+  if (process.env["AGENT_GUILD_DEBUG"] !== "1") {
+    return `this should not have happened (${name}); AGENT_GUILD_DEBUG=1 shows where`;
+  }
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  return `this should not have happened (${name})`;
 }
 
 /** What was typed is not repeated where it can be anything: a value may be a secret, and a URL too. */

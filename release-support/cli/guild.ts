@@ -93,7 +93,7 @@ function preflightLine({ body, ms }: LivePreflight): GuildLine {
 }
 
 /** A line of the service, for people. The target is what somebody asked about: it is clipped and made fit to be shown. */
-export function guildText(line: GuildLine): string {
+function guildText(line: GuildLine): string {
   if (line.event === "listening") {
     const loopback = line.allows_loopback ? " It also probes this machine." : "";
     return [

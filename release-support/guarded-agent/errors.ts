@@ -40,7 +40,7 @@ export const PREFLIGHT_ERRORS = {
   redirect: "the Guild answered with a redirect, which is not followed",
   encoding: "the Guild's answer is compressed, though that was not asked for",
   content_type: "the Guild's answer is not application/json",
-  too_large: "the Guild's answer is larger than 64 KiB",
+  too_large: "the Guild's answer is larger than the limits",
   truncated: "the Guild's answer broke off or is not HTTP",
   cached: "the Guild's answer looks like one from a cache",
   invalid_utf8: "the Guild's answer is not UTF-8",

@@ -26,7 +26,7 @@ export interface GuardedMcpAgentOptions {
   readonly endpoints: readonly PublicMcpEndpoint[];
   /** Default: `PreflightPolicy.of()`, under which every failed or unknown check denies. */
   readonly policy?: PreflightPolicy | undefined;
-  /** Gets every preflight, for audit. Its data is untrusted; it is not waited for, and what it throws is ignored. */
+  /** Gets every preflight that was not cut off by a cancellation, for audit. Its data is untrusted; it is not waited for, and what it throws is ignored. */
   readonly onObservation?: ((observation: PreflightObservation) => void | Promise<void>) | undefined;
   /** Cancels the creation. */
   readonly signal?: AbortSignal | undefined;

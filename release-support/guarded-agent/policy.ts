@@ -20,7 +20,7 @@ export interface PreflightPolicyFields {
 }
 
 /** Why a policy denies, the first that applies in this order. */
-export const POLICY_DENIALS = [
+const POLICY_DENIALS = [
   "do_not_delegate",
   "verdict_not_allowed",
   "required_not_proven",

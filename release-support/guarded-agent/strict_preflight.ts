@@ -11,7 +11,7 @@ import { screenedLookup } from "./screened_lookup.ts";
 import { MAX_BODY_BYTES, readStrictAnswer } from "./strict_contract.ts";
 
 /** The one deadline of a preflight, from name resolution to the last byte, in seconds (SPEC G5). */
-export const PREFLIGHT_SECONDS = 5;
+const PREFLIGHT_SECONDS = 5;
 
 type Finding =
   | { readonly kind: "failed"; readonly error: GuardedPreflightError }

@@ -26,7 +26,7 @@ export class AgentContext {
   #pause: Pause | null = null;
   #interventions: string[] = [];
 
-  /** @throws TypeError when the project's name is not one that a folder can have */
+  /** @throws TypeError when a project is named and its name is not one that a folder can have, an empty one included */
   constructor(host: Host, options: ContextOptions = {}, parent: Agent | null = null) {
     this.host = host;
     this.parent = parent;

@@ -16,7 +16,7 @@ export interface ToolRequest {
  * `tool_execute_after` look, after-execution, add the result to the history (SPEC H6).
  *
  * @param agent - the agent that asks
- * @param request - the call; extensions may change the arguments that reach the tool, but not the caller's own object
+ * @param request - the call; extensions may change the arguments that reach the tool; the object is a copy, what it holds is not
  * @returns what the tool answered, as the extensions left it
  * @throws whatever a step throws; what comes behind it does not run. RepairableException when the request is none, or an
  *   extension replaced the current tool. The reason of the agent's cancellation, as soon as that fires.

@@ -62,7 +62,8 @@ export class Host implements GateHost {
    * Opens a host: lays out its root, loads its extensions, watches them, and connects to the globally configured MCP
    * servers. A server that cannot be reached does not keep the host from opening; the boot report names it.
    *
-   * @throws Error when the root cannot be laid out
+   * @throws Error when the root cannot be laid out; RestlessRootError when it does not stay the same for as long as
+   *   loading takes; PluginRootError when its plugins cannot be listed
    */
   static async open(options: HostOptions): Promise<Host> {
     const begin = performance.now();

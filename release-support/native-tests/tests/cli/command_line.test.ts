@@ -118,6 +118,25 @@ describe("the command line", () => {
     expect(run.stderr).to.not.include("\u001b");
   });
 
+  describe("met by a mistake of its own", () => {
+    // What reads the version cannot be loaded any more: nothing that a user does comes to this.
+    const broken = {
+      NODE_OPTIONS: "--import data:text/javascript,JSON.parse=()=>{throw(new(RangeError)('hidden'))}",
+    };
+
+    it("says so in one line, with exit code 2 [C2]", async () => {
+      const { code, stdout, stderr } = await cli(["--version"], broken);
+      expect({ code, stdout }).to.deep.equal({ code: 2, stdout: "" });
+      expect(stderr).to.match(/^agent-guild-preflight: .+\(RangeError\); AGENT_GUILD_DEBUG=1 shows where\n$/);
+    });
+
+    it("shows the stack where that is asked for, with the same exit code [C2]", async () => {
+      const { code, stderr } = await cli(["--version"], { ...broken, AGENT_GUILD_DEBUG: "1" });
+      expect(code).to.equal(2);
+      expect(stderr).to.contain("RangeError: hidden\n    at ");
+    });
+  });
+
   it("prints its version [C1]", async () => {
     const { code, stdout } = await cli(["--version"]);
     expect(code).to.equal(0);
