@@ -1,16 +1,16 @@
-import { currentSettings } from "./current_settings.ts";
-import { denialText, configurationDenialText } from "./denial.ts";
-import { recordDecision } from "./evidence.ts";
-import { GUILD_ORIGIN, GuildPreflight } from "./guild_preflight.ts";
-import type { PreflightOutcome, PreflightQuestion } from "./guild_preflight.ts";
+import { currentSettings } from "./settings/current_settings.ts";
+import { denialText, configurationDenialText } from "./decision/denial.ts";
+import { recordDecision } from "./decision/evidence.ts";
+import { GUILD_ORIGIN, GuildPreflight } from "./preflight/guild_preflight.ts";
+import type { PreflightOutcome, PreflightQuestion } from "./preflight/guild_preflight.ts";
 import type { GateAgent } from "./host.ts";
-import { resolveBinding } from "./mcp_binding.ts";
-import { normalizeServerName, splitToolName } from "./names.ts";
-import type { QualifiedToolName } from "./names.ts";
-import { decide } from "./policy.ts";
-import type { Evidence } from "./policy.ts";
-import type { Reason } from "./decision.ts";
-import type { Settings } from "./settings.ts";
+import { resolveBinding } from "./binding/mcp_binding.ts";
+import { normalizeServerName, splitToolName } from "./binding/names.ts";
+import type { QualifiedToolName } from "./binding/names.ts";
+import { decide } from "./decision/policy.ts";
+import type { Evidence } from "./decision/policy.ts";
+import type { Reason } from "./decision/decision.ts";
+import type { Settings } from "./settings/settings.ts";
 
 /** One for all agents of the process: they share what was observed and the requests under way (SPEC P6.6, P6.7). */
 const preflight = new GuildPreflight();

@@ -1,7 +1,7 @@
 import { Bench } from "tinybench";
 
-import { readPreflightAnswer } from "../../helpers/preflight_contract.ts";
-import { screenEndpoint } from "../../helpers/endpoint_screen.ts";
+import { readPreflightAnswer } from "../../helpers/preflight/preflight_contract.ts";
+import { screenEndpoint } from "../../helpers/binding/endpoint_screen.ts";
 import { GatedHost, protecting } from "../fixtures/gated_host.ts";
 import { preflightBody } from "../guild/preflight_bodies.ts";
 

@@ -1,8 +1,8 @@
-import { GuildPreflight } from "../../helpers/guild_preflight.ts";
-import type { PreflightOutcome } from "../../helpers/guild_preflight.ts";
-import { decide } from "../../helpers/policy.ts";
-import type { PolicyDecision } from "../../helpers/policy.ts";
-import type { Policy } from "../../helpers/settings.ts";
+import { GuildPreflight } from "../../helpers/preflight/guild_preflight.ts";
+import type { PreflightOutcome } from "../../helpers/preflight/guild_preflight.ts";
+import { decide } from "../../helpers/decision/policy.ts";
+import type { PolicyDecision } from "../../helpers/decision/policy.ts";
+import type { Policy } from "../../helpers/settings/settings.ts";
 
 /**
  * Asks a Guild about one URL, afresh: the very request that the gate makes (SPEC P6).

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 
-import { PLUGIN_NAME, settingsIn } from "../../helpers/current_settings.ts";
-import { screenEndpoint } from "../../helpers/endpoint_screen.ts";
-import { GUILD_ORIGIN } from "../../helpers/guild_preflight.ts";
-import type { SettingError, Settings } from "../../helpers/settings.ts";
+import { PLUGIN_NAME, settingsIn } from "../../helpers/settings/current_settings.ts";
+import { screenEndpoint } from "../../helpers/binding/endpoint_screen.ts";
+import { GUILD_ORIGIN } from "../../helpers/preflight/guild_preflight.ts";
+import type { SettingError, Settings } from "../../helpers/settings/settings.ts";
 import { askGuild, decisionOn } from "./ask.ts";
 import { CannotRun } from "./cannot_run.ts";
 import { certaintyLines, checkText, disclosureText } from "./check/check_text.ts";
@@ -17,8 +17,8 @@ import { settingsFromFlags, statedPolicyFlags, withPolicyFlags } from "./policy_
 import type { PolicyFlags } from "./policy_flags.ts";
 import { rootScope, withRootFlags } from "./root_flags.ts";
 import type { RootFlags } from "./root_flags.ts";
-import { announced, processTerminal } from "./terminal.ts";
-import type { Terminal } from "./terminal.ts";
+import { announced, processTerminal } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 interface CheckFlags extends Partial<RootFlags>, PolicyFlags, CommonFlags {
   readonly json?: boolean;

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import { wrap } from "./text.ts";
+import { wrap } from "../terminal/text.ts";
 
 /** What every command has of its own, for its help. */
 export interface CommandHelp {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { Command, CommanderError } from "commander";
 
-import { PluginRootError } from "../../helpers/enabled_plugins.ts";
-import { packageRoot } from "../package_root.ts";
+import { PluginRootError } from "../../helpers/config/enabled_plugins.ts";
+import { packageRoot } from "../packaging/package_root.ts";
 import { CannotRun } from "./cannot_run.ts";
 import { addCheck } from "./check.ts";
 import { addConfig } from "./config.ts";
@@ -12,7 +12,7 @@ import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
 import { addGuild } from "./guild.ts";
 import { addRun } from "./run.ts";
-import { COLUMNS, shown } from "./text.ts";
+import { COLUMNS, shown } from "../terminal/text.ts";
 
 /** The executable's name. */
 const NAME = "agent-guild-preflight";

@@ -13,8 +13,8 @@ import { listText, removedText, showText } from "./config/config_text.ts";
 import type { ConfigListDocument, ConfigRemoveDocument, ConfigShowDocument } from "./output_schemas.ts";
 import { rootScope, withRootFlags } from "./root_flags.ts";
 import type { RootFlags, RootScope } from "./root_flags.ts";
-import { processTerminal } from "./terminal.ts";
-import { shown } from "./text.ts";
+import { processTerminal } from "../terminal/terminal.ts";
+import { shown } from "../terminal/text.ts";
 
 interface ListFlags extends CommonFlags {
   readonly root: string;

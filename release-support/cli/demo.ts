@@ -4,10 +4,10 @@ import { isAsExpected, play } from "../demo/scenario.ts";
 import type { PlayedScenario } from "../demo/scenario.ts";
 import { addCommand, jsonFlag } from "./command.ts";
 import type { CommonFlags } from "./command.ts";
-import { demoIntroduction, demoRow, demoSummary } from "./demo_text.ts";
+import { demoIntroduction, demoRow, demoSummary } from "./demo/demo_text.ts";
 import type { DemoDocument } from "./output_schemas.ts";
-import { reportFile } from "./report_file.ts";
-import { announced, processTerminal } from "./terminal.ts";
+import { reportFile } from "./report/report_file.ts";
+import { announced, processTerminal } from "../terminal/terminal.ts";
 
 interface DemoFlags extends CommonFlags {
   readonly json?: boolean;

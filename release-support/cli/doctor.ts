@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { GUILD_ORIGIN } from "../../helpers/guild_preflight.ts";
+import { GUILD_ORIGIN } from "../../helpers/preflight/guild_preflight.ts";
 import { askGuild, decisionOn } from "./ask.ts";
 import { addCommand, jsonFlag } from "./command.ts";
 import type { CommonFlags } from "./command.ts";
@@ -8,9 +8,9 @@ import type { AskLive, LiveAnswer } from "./doctor/examine.ts";
 import { evidenceOf } from "./evidence_view.ts";
 import { rootScope, withRootFlags } from "./root_flags.ts";
 import type { RootFlags } from "./root_flags.ts";
-import { announced, processTerminal } from "./terminal.ts";
-import type { Terminal } from "./terminal.ts";
-import { wrap } from "./text.ts";
+import { announced, processTerminal } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { wrap } from "../terminal/text.ts";
 
 interface DoctorFlags extends RootFlags, CommonFlags {
   readonly live?: boolean;

@@ -1,9 +1,9 @@
-import { ERROR_WORDS } from "../../helpers/denial.ts";
-import { CHECKS } from "../../helpers/preflight_contract.ts";
-import type { CheckStatus, Verdict } from "../../helpers/preflight_contract.ts";
+import { ERROR_WORDS } from "../../helpers/decision/denial.ts";
+import { CHECKS } from "../../helpers/preflight/preflight_contract.ts";
+import type { CheckStatus, Verdict } from "../../helpers/preflight/preflight_contract.ts";
 import type { EvidenceDocument, PolicyDocument } from "./output_schemas.ts";
-import type { Paint, Tone } from "./terminal.ts";
-import { padded, wrap } from "./text.ts";
+import type { Paint, Tone } from "../terminal/terminal.ts";
+import { padded, wrap } from "../terminal/text.ts";
 
 const STATUS_TONES: Readonly<Record<CheckStatus, Tone>> = { proven: "good", failed: "bad", unknown: "warn" };
 

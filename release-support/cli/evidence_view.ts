@@ -1,9 +1,9 @@
-import type { ObservationRecord, PolicyRecord } from "../../helpers/evidence.ts";
-import type { PreflightOutcome } from "../../helpers/guild_preflight.ts";
-import { CHECKS, STATUSES } from "../../helpers/preflight_contract.ts";
-import type { CheckStatus, Statuses } from "../../helpers/preflight_contract.ts";
-import type { Policy } from "../../helpers/settings.ts";
-import type { JsonValue } from "../../helpers/strict_json.ts";
+import type { ObservationRecord, PolicyRecord } from "../../helpers/decision/evidence.ts";
+import type { PreflightOutcome } from "../../helpers/preflight/guild_preflight.ts";
+import { CHECKS, STATUSES } from "../../helpers/preflight/preflight_contract.ts";
+import type { CheckStatus, Statuses } from "../../helpers/preflight/preflight_contract.ts";
+import type { Policy } from "../../helpers/settings/settings.ts";
+import type { JsonValue } from "../../helpers/formats/strict_json.ts";
 import type { EvidenceDocument, PolicyDocument } from "./output_schemas.ts";
 
 /**

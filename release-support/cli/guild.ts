@@ -1,15 +1,15 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import { CHECKS } from "../../helpers/preflight_contract.ts";
-import type { CheckName, CheckStatus } from "../../helpers/preflight_contract.ts";
+import { CHECKS } from "../../helpers/preflight/preflight_contract.ts";
+import type { CheckName, CheckStatus } from "../../helpers/preflight/preflight_contract.ts";
 import type { LivePreflight } from "../guild/live_guild.ts";
 import { CannotRun } from "./cannot_run.ts";
 import { addCommand } from "./command.ts";
 import type { CommonFlags } from "./command.ts";
 import type { GuildLine } from "./output_schemas.ts";
-import { processTerminal } from "./terminal.ts";
-import { clipped, COLUMNS, wrap } from "./text.ts";
+import { processTerminal } from "../terminal/terminal.ts";
+import { clipped, COLUMNS, wrap } from "../terminal/text.ts";
 
 interface GuildFlags extends CommonFlags {
   readonly port: string;

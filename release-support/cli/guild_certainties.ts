@@ -1,7 +1,7 @@
-import { screenEndpoint } from "../../helpers/endpoint_screen.ts";
-import { GUILD_ORIGIN } from "../../helpers/guild_preflight.ts";
-import { decide } from "../../helpers/policy.ts";
-import type { Policy } from "../../helpers/settings.ts";
+import { screenEndpoint } from "../../helpers/binding/endpoint_screen.ts";
+import { GUILD_ORIGIN } from "../../helpers/preflight/guild_preflight.ts";
+import { decide } from "../../helpers/decision/policy.ts";
+import type { Policy } from "../../helpers/settings/settings.ts";
 import { MAX_TARGET_CHARACTERS, protocolsAt, screenTarget } from "../guild/probe_policy.ts";
 import type { TargetProblem } from "../guild/probe_policy.ts";
 import type { Certainty } from "./output_schemas.ts";

@@ -2,8 +2,8 @@
 // what a command builds and what it promises cannot differ. Commands import the types alone.
 import * as z from "zod";
 
-import { REASONS } from "../../helpers/decision.ts";
-import { CHECKS, STATUSES, VERDICTS } from "../../helpers/preflight_contract.ts";
+import { REASONS } from "../../helpers/decision/decision.ts";
+import { CHECKS, STATUSES, VERDICTS } from "../../helpers/preflight/preflight_contract.ts";
 
 const reason = z.enum([...REASONS, "not_protected", "tool_policy"]);
 const allowOrDeny = z.enum(["allow", "deny"]);

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 
-import type { Settings } from "../../helpers/settings.ts";
+import type { Settings } from "../../helpers/settings/settings.ts";
 import { CannotRun } from "./cannot_run.ts";
 
 /** The flags that state a policy without a host root. */
@@ -52,7 +52,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
  * @throws CannotRun when one of them is not what it must be
  */
 export async function settingsFromFlags(flags: PolicyFlags): Promise<Settings> {
-  const { readSettings } = await import("../../helpers/settings_schema.ts");
+  const { readSettings } = await import("../../helpers/settings/settings_schema.ts");
   const reading = readSettings({
     policy: {
       required_proven: flags.requiredProven?.split(",").filter((name) => name !== ""),

@@ -1,4 +1,4 @@
-import type { CallReason } from "./call_recorder.ts";
+import type { CallReason } from "../host/call_recorder.ts";
 
 /** What each reason means, for the operator: half a sentence. */
 export const REASON_WORDS: Readonly<Record<CallReason, string>> = {

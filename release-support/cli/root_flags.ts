@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 
 import type { Command } from "commander";
 
-import { checkSelection } from "../../helpers/enabled_plugins.ts";
+import { checkSelection } from "../../helpers/config/enabled_plugins.ts";
 import { CannotRun } from "./cannot_run.ts";
 
 /** The flags that name a host root and whose configuration counts in it. */

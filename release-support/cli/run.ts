@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 
-import { errorCode } from "../../helpers/file_view.ts";
+import { errorCode } from "../../helpers/config/file_view.ts";
 import { CannotRun } from "./cannot_run.ts";
 import { addCommand, jsonFlag } from "./command.ts";
 import type { CommonFlags } from "./command.ts";
-import { reportFile } from "./report_file.ts";
+import { reportFile } from "./report/report_file.ts";
 import { rootScope, withRootFlags } from "./root_flags.ts";
 import type { RootFlags } from "./root_flags.ts";
-import { announced, processTerminal } from "./terminal.ts";
+import { announced, processTerminal } from "../terminal/terminal.ts";
 
 interface RunFlags extends RootFlags, CommonFlags {
   readonly script: string;

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 
-import { packageRoot } from "../package_root.ts";
+import { packageRoot } from "../packaging/package_root.ts";
 
 /** One recorded or derived case: what goes in, what must come out. */
 export interface VectorCase {

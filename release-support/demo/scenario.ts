@@ -1,7 +1,7 @@
-import type { CallReason, RecordedCall } from "../cli/call_recorder.ts";
-import { exceptionKind } from "../host/exceptions.ts";
-import { monologue } from "../host/monologue.ts";
-import type { ModelTurn } from "../host/monologue.ts";
+import type { CallReason, RecordedCall } from "../host/call_recorder.ts";
+import { exceptionKind } from "../host/agents/exceptions.ts";
+import { monologue } from "../host/agents/monologue.ts";
+import type { ModelTurn } from "../host/agents/monologue.ts";
 import type { DemoWorld } from "./world.ts";
 
 /** How a scenario ends. */

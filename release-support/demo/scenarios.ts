@@ -1,5 +1,5 @@
 import { preflightBody } from "../guild/preflight_bodies.ts";
-import type { CallReason } from "../cli/call_recorder.ts";
+import type { CallReason } from "../host/call_recorder.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Welcome } from "./front_door.ts";
 import type { DemoWorld } from "./world.ts";

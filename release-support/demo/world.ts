@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 
-import { CallRecorder } from "../cli/call_recorder.ts";
+import { CallRecorder } from "../host/call_recorder.ts";
 import { HostRoot } from "../fixtures/host_root.ts";
 import { startMcpServer } from "../fixtures/mcp_server.ts";
 import type { McpServerFixture } from "../fixtures/mcp_server.ts";
@@ -11,7 +11,7 @@ import type { LiveGuild } from "../guild/live_guild.ts";
 import { startScriptedGuild } from "../guild/scripted_guild.ts";
 import type { ScriptedGuild } from "../guild/scripted_guild.ts";
 import { Host } from "../host/host.ts";
-import { packageRoot } from "../package_root.ts";
+import { packageRoot } from "../packaging/package_root.ts";
 import { paidCard, signedCard, unsignedCard } from "./agent_cards.ts";
 import { FrontDoor } from "./front_door.ts";
 

@@ -1,5 +1,5 @@
 // Not shared: the plugin has a cache of its own and takes what the service sends.
-import type { ResponseHeaders } from "../../helpers/guild_request.ts";
+import type { ResponseHeaders } from "../../helpers/preflight/guild_request.ts";
 
 /** The headers in which caches say what they did. */
 const CACHE_REPORTS = ["cache-status", "cf-cache-status", "x-cache", "x-vercel-cache"] as const;

@@ -25,5 +25,10 @@ export type {
   ToolCallEnd,
   ToolDescription,
 } from "./prompt_executor.ts";
-export type { JsonValue } from "../../helpers/strict_json.ts";
-export type { CheckName, CheckStatus, Statuses, Verdict } from "../../helpers/preflight_contract.ts";
+export type { JsonValue } from "../../helpers/formats/strict_json.ts";
+export type {
+  CheckName,
+  CheckStatus,
+  Statuses,
+  Verdict,
+} from "../../helpers/preflight/preflight_contract.ts";

@@ -3,8 +3,8 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 
-import { isPublicAddress } from "../../helpers/address_classes.ts";
-import { GUILD_ORIGIN } from "../../helpers/guild_preflight.ts";
+import { isPublicAddress } from "../../helpers/binding/address_classes.ts";
+import { GUILD_ORIGIN } from "../../helpers/preflight/guild_preflight.ts";
 
 /** Everything outside of this process that the agent depends on. Only tests ever use another than {@link publicNetwork}. */
 export interface Network {

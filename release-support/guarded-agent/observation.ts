@@ -1,4 +1,4 @@
-import type { Statuses, Verdict } from "../../helpers/preflight_contract.ts";
+import type { Statuses, Verdict } from "../../helpers/preflight/preflight_contract.ts";
 import type { GuardedPreflightError } from "./errors.ts";
 
 /** What was asked, whom, and when by this client's clock. The service signs nothing and vouches for no time. */

@@ -1,7 +1,7 @@
 // Shared with the plugin: the names and meanings of checks, statuses and verdicts. Not shared: the policy itself. The
 // plugin names what must hold; the guarded agent names what may be amiss, and denies everything else.
-import { CHECKS, VERDICTS } from "../../helpers/preflight_contract.ts";
-import type { CheckName, Statuses, Verdict } from "../../helpers/preflight_contract.ts";
+import { CHECKS, VERDICTS } from "../../helpers/preflight/preflight_contract.ts";
+import type { CheckName, Statuses, Verdict } from "../../helpers/preflight/preflight_contract.ts";
 import { readRecord } from "./arguments.ts";
 
 /** A verdict that a policy may allow. `do_not_delegate` always denies (SPEC G4). */

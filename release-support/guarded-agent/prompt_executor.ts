@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../helpers/strict_json.ts";
+import type { JsonValue } from "../../helpers/formats/strict_json.ts";
 
 /** A JSON object that nobody may change. */
 export type JsonObject = Readonly<Record<string, JsonValue>>;

@@ -1,5 +1,5 @@
 // Shared with the plugin: the screen of the URL's text. Stricter here: https only, a plain path, no private host ever.
-import { screenEndpoint } from "../../helpers/endpoint_screen.ts";
+import { screenEndpoint } from "../../helpers/binding/endpoint_screen.ts";
 import { readRecord } from "./arguments.ts";
 
 /** The caller's word that the endpoint's URL may be told to the Agent Guild, which will probe it. There is no default. */

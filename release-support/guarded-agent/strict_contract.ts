@@ -1,9 +1,9 @@
 // Shared with the plugin: the strict JSON reader and the contract. Stricter here: 64 KiB, exactly the six checks, and a
 // code of its own for each way to break the contract.
-import { readPreflightAnswer } from "../../helpers/preflight_contract.ts";
-import type { Statuses, Verdict } from "../../helpers/preflight_contract.ts";
-import { readStrictJson } from "../../helpers/strict_json.ts";
-import type { JsonProblem, JsonValue } from "../../helpers/strict_json.ts";
+import { readPreflightAnswer } from "../../helpers/preflight/preflight_contract.ts";
+import type { Statuses, Verdict } from "../../helpers/preflight/preflight_contract.ts";
+import { readStrictJson } from "../../helpers/formats/strict_json.ts";
+import type { JsonProblem, JsonValue } from "../../helpers/formats/strict_json.ts";
 import type { ContractError } from "./errors.ts";
 
 /** The largest body that is read, in bytes (SPEC G5). */

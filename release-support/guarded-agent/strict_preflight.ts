@@ -1,7 +1,7 @@
 // Shared with the plugin: the one bounded GET (`requestJson`). Not shared: no cache, no joined requests, five seconds,
 // 64 KiB, the Guild's own addresses screened, cached-looking answers refused.
-import { requestJson } from "../../helpers/guild_request.ts";
-import type { GuildResponse } from "../../helpers/guild_request.ts";
+import { requestJson } from "../../helpers/preflight/guild_request.ts";
+import type { GuildResponse } from "../../helpers/preflight/guild_request.ts";
 import { cacheHeadersOf, looksCached } from "./cache_signs.ts";
 import { Scope } from "./cancellation.ts";
 import type { GuardedPreflightError } from "./errors.ts";

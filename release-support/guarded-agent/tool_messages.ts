@@ -1,5 +1,5 @@
 // Not shared: the plugin's denial tells of a host's configuration. The words here are the agent's own.
-import { CHECKS } from "../../helpers/preflight_contract.ts";
+import { CHECKS } from "../../helpers/preflight/preflight_contract.ts";
 import { PREFLIGHT_ERRORS } from "./errors.ts";
 import type { DenialReason, GuardDecision } from "./guard.ts";
 import type { CallOutcome } from "./mcp_connection.ts";

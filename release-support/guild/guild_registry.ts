@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import { readStrictJson } from "../../helpers/strict_json.ts";
+import { readStrictJson } from "../../helpers/formats/strict_json.ts";
 import { isDid } from "./agent_card.ts";
 import { asObject } from "./remote_json.ts";
 

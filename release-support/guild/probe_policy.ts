@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-import { isPublicAddress } from "../../helpers/address_classes.ts";
+import { isPublicAddress } from "../../helpers/binding/address_classes.ts";
 
 /** The longest URL that is probed, in characters (code points). */
 export const MAX_TARGET_CHARACTERS = 500;

@@ -1,20 +1,20 @@
 import { resolve } from "node:path";
 
 import type { GateHost, McpConfigurationView } from "../../helpers/host.ts";
-import type { Agent } from "./agent.ts";
-import { AgentContext } from "./agent_context.ts";
-import type { ContextOptions } from "./agent_context.ts";
-import { makeBootReport } from "./boot_report.ts";
-import type { BootReport } from "./boot_report.ts";
-import { BUILT_IN_TOOLS } from "./built_in_tools.ts";
-import { RepairableException } from "./exceptions.ts";
-import { Extensions } from "./extensions.ts";
+import type { Agent } from "./agents/agent.ts";
+import { AgentContext } from "./agents/agent_context.ts";
+import type { ContextOptions } from "./agents/agent_context.ts";
+import { makeBootReport } from "./extensions/boot_report.ts";
+import type { BootReport } from "./extensions/boot_report.ts";
+import { BUILT_IN_TOOLS } from "./agents/built_in_tools.ts";
+import { RepairableException } from "./agents/exceptions.ts";
+import { Extensions } from "./extensions/extensions.ts";
 import { McpServers } from "./mcp/mcp_servers.ts";
-import type { ModelTurn } from "./monologue.ts";
+import type { ModelTurn } from "./agents/monologue.ts";
 import { layOutRoot } from "./root.ts";
-import { RootWatcher } from "./root_watcher.ts";
-import { findToolPolicy, isBlocked } from "./tool_policy.ts";
-import type { LocalTool, Tool } from "./tools.ts";
+import { RootWatcher } from "./extensions/root_watcher.ts";
+import { findToolPolicy, isBlocked } from "./agents/tool_policy.ts";
+import type { LocalTool, Tool } from "./agents/tools.ts";
 
 /** What a host is opened with. */
 export interface HostOptions {

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 
-import { packageRoot } from "../package_root.ts";
+import { packageRoot } from "../packaging/package_root.ts";
 
 /** The code of the built-in plugins: compiled, or the sources where Node runs those. */
 const CODE = join(import.meta.dirname, "builtin", "plugins");

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { packageRoot } from "../package_root.ts";
+import { packageRoot } from "../packaging/package_root.ts";
 
 /** What V8 writes down for one process, as far as it is read here. */
 interface ProcessCoverage {

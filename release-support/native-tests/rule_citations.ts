@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 
-import { packageRoot } from "../package_root.ts";
+import { packageRoot } from "../packaging/package_root.ts";
 import { RULES } from "./rules.ts";
 
 const TESTS = join(packageRoot, "release-support", "native-tests", "tests");

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { packageRoot } from "../package_root.ts";
+import { packageRoot } from "../packaging/package_root.ts";
 import { ruleTable } from "./rule_citations.ts";
 
 /** `npm run rules`: writes the table of rules and tests into TESTING.md. */

@@ -1,11 +1,11 @@
-import { missingProof } from "../../../helpers/policy.ts";
-import type { Policy } from "../../../helpers/settings.ts";
+import { missingProof } from "../../../helpers/decision/policy.ts";
+import type { Policy } from "../../../helpers/settings/settings.ts";
 import { checkTable, verdictLines } from "../evidence_text.ts";
 import { LIMITS } from "../limits.ts";
 import type { Certainty, CheckDocument } from "../output_schemas.ts";
 import { REASON_WORDS } from "../reason_words.ts";
-import type { Paint } from "../terminal.ts";
-import { shown, wrap } from "../text.ts";
+import type { Paint } from "../../terminal/terminal.ts";
+import { shown, wrap } from "../../terminal/text.ts";
 
 /** What is disclosed and to whom; to be read before it happens (SPEC C3). */
 export function disclosureText(url: string, origin: string, timeoutSeconds: number): string {

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
-import { PLUGIN_NAME } from "../../../helpers/current_settings.ts";
-import { listPlugins } from "../../../helpers/enabled_plugins.ts";
-import { mayExist } from "../../../helpers/file_view.ts";
-import { explainScopedConfig, interpretConfig } from "../../../helpers/scoped_config.ts";
-import { readSettings } from "../../../helpers/settings_schema.ts";
-import type { SettingError } from "../../../helpers/settings.ts";
-import type { JsonValue } from "../../../helpers/strict_json.ts";
+import { PLUGIN_NAME } from "../../../helpers/settings/current_settings.ts";
+import { listPlugins } from "../../../helpers/config/enabled_plugins.ts";
+import { mayExist } from "../../../helpers/config/file_view.ts";
+import { explainScopedConfig, interpretConfig } from "../../../helpers/config/scoped_config.ts";
+import { readSettings } from "../../../helpers/settings/settings_schema.ts";
+import type { SettingError } from "../../../helpers/settings/settings.ts";
+import type { JsonValue } from "../../../helpers/formats/strict_json.ts";
 import type { ConfigFile, ConfigShowDocument } from "../output_schemas.ts";
 import { folderNames } from "../root_flags.ts";
 import type { RootScope } from "../root_flags.ts";

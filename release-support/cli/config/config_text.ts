@@ -4,8 +4,8 @@ import type {
   ConfigRemoveDocument,
   ConfigShowDocument,
 } from "../output_schemas.ts";
-import type { Paint } from "../terminal.ts";
-import { shown, wrap } from "../text.ts";
+import type { Paint } from "../../terminal/terminal.ts";
+import { shown, wrap } from "../../terminal/text.ts";
 
 /** Every file, whose it is and whether it is valid. */
 export function listText({ files }: ConfigListDocument, paint: Paint): string {

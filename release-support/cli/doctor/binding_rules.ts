@@ -1,6 +1,6 @@
 import type { McpConfigurationView, McpServerView } from "../../../helpers/host.ts";
-import { resolveBinding } from "../../../helpers/mcp_binding.ts";
-import type { BindingReason } from "../../../helpers/mcp_binding.ts";
+import { resolveBinding } from "../../../helpers/binding/mcp_binding.ts";
+import type { BindingReason } from "../../../helpers/binding/mcp_binding.ts";
 import type { McpServer } from "../../host/mcp/configuration.ts";
 import type { McpConfiguration } from "../../host/mcp/current_configuration.ts";
 import type { BindingRule } from "../output_schemas.ts";

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { PLUGIN_NAME, settingsIn } from "../../../helpers/current_settings.ts";
-import type { CurrentSettings } from "../../../helpers/current_settings.ts";
-import { explainScopedConfig, interpretConfig } from "../../../helpers/scoped_config.ts";
-import type { ExplainedPlace } from "../../../helpers/scoped_config.ts";
-import { readSettings } from "../../../helpers/settings_schema.ts";
+import { PLUGIN_NAME, settingsIn } from "../../../helpers/settings/current_settings.ts";
+import type { CurrentSettings } from "../../../helpers/settings/current_settings.ts";
+import { explainScopedConfig, interpretConfig } from "../../../helpers/config/scoped_config.ts";
+import type { ExplainedPlace } from "../../../helpers/config/scoped_config.ts";
+import { readSettings } from "../../../helpers/settings/settings_schema.ts";
 import { policyOf } from "../evidence_view.ts";
 import type { DoctorDocument } from "../output_schemas.ts";
 import type { RootScope } from "../root_flags.ts";

@@ -2,8 +2,8 @@ import { certaintyLines } from "../check/check_text.ts";
 import { checkTable, verdictLines } from "../evidence_text.ts";
 import type { BindingRule, DoctorDocument } from "../output_schemas.ts";
 import { REASON_WORDS } from "../reason_words.ts";
-import type { Paint, Tone } from "../terminal.ts";
-import { padded, shown, wrap } from "../text.ts";
+import type { Paint, Tone } from "../../terminal/terminal.ts";
+import { padded, shown, wrap } from "../../terminal/text.ts";
 
 /** What was found in a root, for people. */
 export function doctorText(document: DoctorDocument, paint: Paint): string {

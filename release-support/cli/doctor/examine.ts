@@ -1,6 +1,6 @@
-import type { Settings } from "../../../helpers/settings.ts";
-import { screenEndpoint } from "../../../helpers/endpoint_screen.ts";
-import { GUILD_ORIGIN } from "../../../helpers/guild_preflight.ts";
+import type { Settings } from "../../../helpers/settings/settings.ts";
+import { screenEndpoint } from "../../../helpers/binding/endpoint_screen.ts";
+import { GUILD_ORIGIN } from "../../../helpers/preflight/guild_preflight.ts";
 import type { McpConfiguration } from "../../host/mcp/current_configuration.ts";
 import { readMcpConfiguration } from "../../host/mcp/current_configuration.ts";
 import { guildCertainties } from "../guild_certainties.ts";

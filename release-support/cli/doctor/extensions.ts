@@ -1,11 +1,11 @@
 import { join, relative } from "node:path";
 
-import { PLUGIN_NAME } from "../../../helpers/current_settings.ts";
-import { enabledPlugins, findPluginFolder } from "../../../helpers/enabled_plugins.ts";
-import type { Listing } from "../../../helpers/file_view.ts";
-import { ExtensionCatalog } from "../../host/extension_catalog.ts";
-import type { LoadedExtension, RefusedFile } from "../../host/extension_catalog.ts";
-import { RootSnapshot } from "../../host/root_snapshot.ts";
+import { PLUGIN_NAME } from "../../../helpers/settings/current_settings.ts";
+import { enabledPlugins, findPluginFolder } from "../../../helpers/config/enabled_plugins.ts";
+import type { Listing } from "../../../helpers/config/file_view.ts";
+import { ExtensionCatalog } from "../../host/extensions/extension_catalog.ts";
+import type { LoadedExtension, RefusedFile } from "../../host/extensions/extension_catalog.ts";
+import { RootSnapshot } from "../../host/extensions/root_snapshot.ts";
 import type { DoctorDocument } from "../output_schemas.ts";
 import type { RootScope } from "../root_flags.ts";
 

@@ -1,10 +1,10 @@
-import { GUILD_ORIGIN } from "../../../helpers/guild_preflight.ts";
-import type { Settings } from "../../../helpers/settings.ts";
+import { GUILD_ORIGIN } from "../../../helpers/preflight/guild_preflight.ts";
+import type { Settings } from "../../../helpers/settings/settings.ts";
 import type { McpConfiguration } from "../../host/mcp/current_configuration.ts";
 import type { DoctorDocument, Finding } from "../output_schemas.ts";
 import { REASON_WORDS } from "../reason_words.ts";
 import type { RootScope } from "../root_flags.ts";
-import { shown } from "../text.ts";
+import { shown } from "../../terminal/text.ts";
 import { droppedServers } from "./configuration.ts";
 import type { ExaminedExtensions } from "./extensions.ts";
 import { examinePlugin } from "./extensions.ts";

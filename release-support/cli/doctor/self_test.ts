@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { PLUGIN_NAME } from "../../../helpers/current_settings.ts";
-import { LAST_OBSERVATION_KEY } from "../../../helpers/evidence.ts";
+import { PLUGIN_NAME } from "../../../helpers/settings/current_settings.ts";
+import { LAST_OBSERVATION_KEY } from "../../../helpers/decision/evidence.ts";
 import type { GateAgent } from "../../../helpers/host.ts";
-import type { Agent } from "../../host/agent.ts";
-import type { ExtensionClass } from "../../host/extension_modules.ts";
+import type { Agent } from "../../host/agents/agent.ts";
+import type { ExtensionClass } from "../../host/extensions/extension_modules.ts";
 
 /** How the self-test ended, in words. */
 export interface SelfTest {

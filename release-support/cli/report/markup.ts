@@ -1,4 +1,4 @@
-import { shown } from "../text.ts";
+import { shown } from "../../terminal/text.ts";
 
 /** A piece of a page that is ready to be written. Only this module makes any, so that no text gets in unescaped. */
 export class Markup {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
-import { CHECKS } from "../../../helpers/preflight_contract.ts";
-import type { CheckName, CheckStatus } from "../../../helpers/preflight_contract.ts";
+import { CHECKS } from "../../../helpers/preflight/preflight_contract.ts";
+import type { CheckName, CheckStatus } from "../../../helpers/preflight/preflight_contract.ts";
 import { EVIDENCE_FILTERS, evidenceClass, OUTCOME_FILTERS, outcomeClass } from "./filters.ts";
 import type { Filter } from "./filters.ts";
 import { html, nothing } from "./markup.ts";

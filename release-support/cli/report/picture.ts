@@ -1,10 +1,10 @@
 import type { PlayedScenario } from "../../demo/scenario.ts";
 import { LIMITS } from "../limits.ts";
-import type { RecordedCall } from "../call_recorder.ts";
+import type { RecordedCall } from "../../host/call_recorder.ts";
 import { evidenceIn, policyIn } from "../evidence_view.ts";
 import type { EvidenceDocument, PolicyDocument } from "../output_schemas.ts";
 import { REASON_WORDS } from "../reason_words.ts";
-import { clipped } from "../text.ts";
+import { clipped } from "../../terminal/text.ts";
 import { stagesOf } from "./stages.ts";
 import type { Stage } from "./stages.ts";
 

@@ -1,5 +1,5 @@
-import { CHECKS } from "../../../helpers/preflight_contract.ts";
-import { ERROR_WORDS } from "../../../helpers/denial.ts";
+import { CHECKS } from "../../../helpers/preflight/preflight_contract.ts";
+import { ERROR_WORDS } from "../../../helpers/decision/denial.ts";
 import type { EvidenceDocument, PolicyDocument } from "../output_schemas.ts";
 import { evidenceClass, outcomeClass } from "./filters.ts";
 import { html, nothing } from "./markup.ts";

@@ -1,6 +1,6 @@
-import { BINDING_REASONS } from "../../../helpers/mcp_binding.ts";
-import type { Verdict } from "../../../helpers/preflight_contract.ts";
-import type { CallReason, RecordedCall } from "../call_recorder.ts";
+import { BINDING_REASONS } from "../../../helpers/binding/mcp_binding.ts";
+import type { Verdict } from "../../../helpers/preflight/preflight_contract.ts";
+import type { CallReason, RecordedCall } from "../../host/call_recorder.ts";
 
 /** The stages of a request, in order. */
 export const STAGES = ["policy", "binding", "preflight", "second look", "decision", "tool"] as const;

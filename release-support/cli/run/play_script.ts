@@ -1,10 +1,10 @@
-import { ExtensionLoadError } from "../../host/extension_catalog.ts";
-import { exceptionKind } from "../../host/exceptions.ts";
+import { ExtensionLoadError } from "../../host/extensions/extension_catalog.ts";
+import { exceptionKind } from "../../host/agents/exceptions.ts";
 import type { Host } from "../../host/host.ts";
-import { monologue } from "../../host/monologue.ts";
-import type { ModelTurn, MonologueResult } from "../../host/monologue.ts";
-import { CallRecorder } from "../call_recorder.ts";
-import type { RecordedCall } from "../call_recorder.ts";
+import { monologue } from "../../host/agents/monologue.ts";
+import type { ModelTurn, MonologueResult } from "../../host/agents/monologue.ts";
+import { CallRecorder } from "../../host/call_recorder.ts";
+import type { RecordedCall } from "../../host/call_recorder.ts";
 import type { RootScope } from "../root_flags.ts";
 
 /** What became of one turn of a script. */

@@ -1,4 +1,4 @@
-import type { RecordedCall } from "../call_recorder.ts";
+import type { RecordedCall } from "../../host/call_recorder.ts";
 import { evidenceIn, policyIn } from "../evidence_view.ts";
 import type { CallDocument, RunDocument } from "../output_schemas.ts";
 import type { RootScope } from "../root_flags.ts";

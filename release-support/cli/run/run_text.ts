@@ -1,8 +1,8 @@
 import { checkTable, verdictLines } from "../evidence_text.ts";
 import type { CallDocument, RunDocument } from "../output_schemas.ts";
 import { REASON_WORDS } from "../reason_words.ts";
-import type { Paint, Tone } from "../terminal.ts";
-import { clipped, shown, wrap } from "../text.ts";
+import type { Paint, Tone } from "../../terminal/terminal.ts";
+import { clipped, shown, wrap } from "../../terminal/text.ts";
 
 type Turn = RunDocument["turns"][number];
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import * as z from "zod";
 
-import type { ModelTurn } from "../../host/monologue.ts";
+import type { ModelTurn } from "../../host/agents/monologue.ts";
 import { CannotRun } from "../cannot_run.ts";
 
 const nativeTurn = z.strictObject({

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 
-import { findConfigFile, interpretConfig } from "../../../helpers/scoped_config.ts";
-import { YamlTimestamp } from "../../../helpers/yaml_11.ts";
+import { findConfigFile, interpretConfig } from "../../../helpers/config/scoped_config.ts";
+import { YamlTimestamp } from "../../../helpers/formats/yaml_11.ts";
 import { PLUGIN_ROOTS, withFileTree } from "../file_tree.ts";
 import type { FileTree } from "../file_tree.ts";
 import type { Port } from "../runner.ts";

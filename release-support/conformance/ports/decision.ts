@@ -1,7 +1,7 @@
-import { decide } from "../../../helpers/policy.ts";
-import { CHECKS, verdictOf } from "../../../helpers/preflight_contract.ts";
-import type { Statuses } from "../../../helpers/preflight_contract.ts";
-import { readSettings } from "../../../helpers/settings_schema.ts";
+import { decide } from "../../../helpers/decision/policy.ts";
+import { CHECKS, verdictOf } from "../../../helpers/preflight/preflight_contract.ts";
+import type { Statuses } from "../../../helpers/preflight/preflight_contract.ts";
+import { readSettings } from "../../../helpers/settings/settings_schema.ts";
 import type { Port } from "../runner.ts";
 
 interface Input {

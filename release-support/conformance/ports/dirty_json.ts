@@ -1,5 +1,5 @@
-import { parseDirtyJson } from "../../host/dirty_json.ts";
-import type { JsonValue } from "../../host/dirty_json.ts";
+import { parseDirtyJson } from "../../host/text/dirty_json.ts";
+import type { JsonValue } from "../../host/text/dirty_json.ts";
 import type { Port } from "../runner.ts";
 
 /** Writes a value in the vectors' notation, which marks the numbers that JSON or a double cannot hold. */

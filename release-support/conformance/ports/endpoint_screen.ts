@@ -1,4 +1,4 @@
-import { screenEndpoint } from "../../../helpers/endpoint_screen.ts";
+import { screenEndpoint } from "../../../helpers/binding/endpoint_screen.ts";
 import type { Port } from "../runner.ts";
 
 export default {

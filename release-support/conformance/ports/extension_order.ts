@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 
-import { findExtensionFiles, selectWinners } from "../../host/extension_files.ts";
+import { findExtensionFiles, selectWinners } from "../../host/extensions/extension_files.ts";
 import { PLUGIN_ROOTS, withFileTree } from "../file_tree.ts";
 import type { FileTree } from "../file_tree.ts";
 import type { Port } from "../runner.ts";

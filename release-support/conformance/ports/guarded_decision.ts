@@ -1,5 +1,5 @@
-import { CHECKS, verdictOf } from "../../../helpers/preflight_contract.ts";
-import type { Statuses } from "../../../helpers/preflight_contract.ts";
+import { CHECKS, verdictOf } from "../../../helpers/preflight/preflight_contract.ts";
+import type { Statuses } from "../../../helpers/preflight/preflight_contract.ts";
 import { PreflightPolicy } from "../../guarded-agent/policy.ts";
 import type { PreflightPolicyFields } from "../../guarded-agent/policy.ts";
 import type { Port } from "../runner.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { JsonValue } from "../../host/dirty_json.ts";
+import type { JsonValue } from "../../host/text/dirty_json.ts";
 import { classifyServers, dialledUrl, parseServerEntries } from "../../host/mcp/configuration.ts";
 import type { DisconnectedServer, McpServer, ServerEntry } from "../../host/mcp/configuration.ts";
 import { mark } from "./dirty_json.ts";

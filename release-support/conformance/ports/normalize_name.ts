@@ -1,4 +1,4 @@
-import { normalizeServerName } from "../../../helpers/names.ts";
+import { normalizeServerName } from "../../../helpers/binding/names.ts";
 import type { Port } from "../runner.ts";
 
 export default { run: (input: string) => normalizeServerName(input) } satisfies Port;

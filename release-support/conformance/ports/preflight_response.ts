@@ -1,4 +1,4 @@
-import { readPreflightAnswer } from "../../../helpers/preflight_contract.ts";
+import { readPreflightAnswer } from "../../../helpers/preflight/preflight_contract.ts";
 import { readStrictAnswer } from "../../guarded-agent/strict_contract.ts";
 import type { Port } from "../runner.ts";
 

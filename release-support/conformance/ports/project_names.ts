@@ -1,4 +1,4 @@
-import { validateProjectName } from "../../host/projects.ts";
+import { validateProjectName } from "../../host/agents/projects.ts";
 import type { Port } from "../runner.ts";
 
 export default {

@@ -1,4 +1,4 @@
-import { splitToolName } from "../../../helpers/names.ts";
+import { splitToolName } from "../../../helpers/binding/names.ts";
 import type { Port } from "../runner.ts";
 
 export default {

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 
-import { scopePaths } from "../../host/scopes.ts";
-import type { ScopePathOptions } from "../../host/scopes.ts";
+import { scopePaths } from "../../host/extensions/scopes.ts";
+import type { ScopePathOptions } from "../../host/extensions/scopes.ts";
 import { PLUGIN_ROOTS, withFileTree } from "../file_tree.ts";
 import type { FileTree } from "../file_tree.ts";
 import type { Port } from "../runner.ts";

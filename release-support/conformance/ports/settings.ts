@@ -1,4 +1,4 @@
-import { readSettings } from "../../../helpers/settings_schema.ts";
+import { readSettings } from "../../../helpers/settings/settings_schema.ts";
 import type { Port } from "../runner.ts";
 
 interface Expected {

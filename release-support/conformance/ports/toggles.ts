@@ -1,4 +1,4 @@
-import { enabledPlugins } from "../../../helpers/enabled_plugins.ts";
+import { enabledPlugins } from "../../../helpers/config/enabled_plugins.ts";
 import { PLUGIN_ROOTS, withFileTree } from "../file_tree.ts";
 import type { FileTree } from "../file_tree.ts";
 import type { Port } from "../runner.ts";

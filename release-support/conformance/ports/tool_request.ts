@@ -3,7 +3,7 @@ import {
   firstRootObject,
   isMisformattedToolRequest,
   normalizeToolRequest,
-} from "../../host/tool_requests.ts";
+} from "../../host/agents/tool_requests.ts";
 import type { Port } from "../runner.ts";
 import { mark } from "./dirty_json.ts";
 

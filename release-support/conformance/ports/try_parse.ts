@@ -1,4 +1,4 @@
-import { tryParse } from "../../host/dirty_json.ts";
+import { tryParse } from "../../host/text/dirty_json.ts";
 import type { Port } from "../runner.ts";
 import { mark } from "./dirty_json.ts";
 

@@ -1,4 +1,4 @@
-import { parseYaml11, YamlTimestamp } from "../../../helpers/yaml_11.ts";
+import { parseYaml11, YamlTimestamp } from "../../../helpers/formats/yaml_11.ts";
 import type { Port } from "../runner.ts";
 
 export default { run: (input: string) => mark(parseYaml11(input)) } satisfies Port;

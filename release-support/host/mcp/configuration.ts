@@ -1,8 +1,8 @@
-import { normalizeServerName } from "../../../helpers/names.ts";
-import { strip } from "../../../helpers/python_text.ts";
-import { fromPlain, tryParse } from "../dirty_json.ts";
-import type { JsonValue } from "../dirty_json.ts";
-import { isTruthy, pythonText } from "../python_value.ts";
+import { normalizeServerName } from "../../../helpers/binding/names.ts";
+import { strip } from "../../../helpers/formats/python_text.ts";
+import { fromPlain, tryParse } from "../text/dirty_json.ts";
+import type { JsonValue } from "../text/dirty_json.ts";
+import { isTruthy, pythonText } from "../text/python_value.ts";
 import { splitStdioCommand } from "./stdio_command.ts";
 
 /** One server as the configuration has it: its keys in their order. */

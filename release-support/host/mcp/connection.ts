@@ -15,7 +15,7 @@ import { listAllTools } from "./tool_listing.ts";
 import type { McpToolInfo } from "./tool_listing.ts";
 import { makeTransport } from "./transport.ts";
 import type { OpenTransport } from "./transport.ts";
-import { within } from "./within.ts";
+import { within } from "../../within.ts";
 
 /** What a tool call brought, as text. */
 export interface McpCallResult {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { readStrictJson } from "../../../helpers/strict_json.ts";
+import { readStrictJson } from "../../../helpers/formats/strict_json.ts";
 import { classifyServers, collidingNames, mergeServerEntries, parseServerEntries } from "./configuration.ts";
 import type { DisconnectedServer, McpServer } from "./configuration.ts";
 import { systemCode } from "./failure.ts";

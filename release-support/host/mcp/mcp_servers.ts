@@ -1,7 +1,7 @@
 import type { McpConfigurationView, McpServerView } from "../../../helpers/host.ts";
-import { splitToolName } from "../../../helpers/names.ts";
-import type { QualifiedToolName } from "../../../helpers/names.ts";
-import type { Agent } from "../agent.ts";
+import { splitToolName } from "../../../helpers/binding/names.ts";
+import type { QualifiedToolName } from "../../../helpers/binding/names.ts";
+import type { Agent } from "../agents/agent.ts";
 import { readMcpConfiguration } from "./current_configuration.ts";
 import type { McpConfiguration } from "./current_configuration.ts";
 import type { McpServer } from "./configuration.ts";
@@ -11,7 +11,7 @@ import { McpTool } from "./mcp_tool.ts";
 import { ServerConnections } from "./server_connections.ts";
 import { allToolNames, hasTool } from "./tool_lookup.ts";
 import type { ListedServer } from "./tool_lookup.ts";
-import { unlessAborted } from "./within.ts";
+import { unlessAborted } from "../../within.ts";
 
 /** The MCP side of one host: which servers an agent can reach, their tools, and the calls to them (SPEC H5). */
 export class McpServers {

@@ -1,6 +1,6 @@
-import type { QualifiedToolName } from "../../../helpers/names.ts";
-import type { Agent } from "../agent.ts";
-import type { Tool, ToolArgs, ToolResponse } from "../tools.ts";
+import type { QualifiedToolName } from "../../../helpers/binding/names.ts";
+import type { Agent } from "../agents/agent.ts";
+import type { Tool, ToolArgs, ToolResponse } from "../agents/tools.ts";
 import { McpFailure } from "./failure.ts";
 
 /** A tool of an MCP server, made for one call. */

@@ -4,7 +4,7 @@ import type { McpCallResult } from "./connection.ts";
 import { McpFailure } from "./failure.ts";
 import { ServerLog } from "./server_log.ts";
 import type { McpToolInfo } from "./tool_listing.ts";
-import { unlessAborted } from "./within.ts";
+import { unlessAborted } from "../../within.ts";
 
 /**
  * One entry of the configuration and the connection to its server: opened when it is needed, shared by all who need it

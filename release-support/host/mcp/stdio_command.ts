@@ -1,6 +1,6 @@
-import { strip } from "../../../helpers/python_text.ts";
-import type { JsonValue } from "../dirty_json.ts";
-import { isTruthy, pythonText } from "../python_value.ts";
+import { strip } from "../../../helpers/formats/python_text.ts";
+import type { JsonValue } from "../text/dirty_json.ts";
+import { isTruthy, pythonText } from "../text/python_value.ts";
 
 /** A program and its arguments, ready to be started without a shell. */
 export interface StdioCommand {

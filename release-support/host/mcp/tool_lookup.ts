@@ -1,4 +1,4 @@
-import { splitToolName } from "../../../helpers/names.ts";
+import { splitToolName } from "../../../helpers/binding/names.ts";
 
 /** A usable server with the tools that it lists. */
 export interface ListedServer {

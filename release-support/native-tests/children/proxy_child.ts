@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { EnvHttpProxyAgent, setGlobalDispatcher } from "undici";
 
 import { GatedHost } from "../../fixtures/gated_host.ts";
-import { packageRoot } from "../../package_root.ts";
+import { packageRoot } from "../../packaging/package_root.ts";
 
 /** What this process prints. */
 export interface ProxyChildReport {

@@ -5,14 +5,14 @@ import { createSecureContext, createServer as createTlsServer } from "node:tls";
 
 import { expect } from "chai";
 
-import { DECISIONS_KEY } from "../../../../helpers/evidence.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
+import { DECISIONS_KEY } from "../../../../helpers/decision/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
 import { gate } from "../../../../helpers/gate.ts";
-import { requestJson } from "../../../../helpers/guild_request.ts";
-import type { GuildResponse } from "../../../../helpers/guild_request.ts";
+import { requestJson } from "../../../../helpers/preflight/guild_request.ts";
+import type { GuildResponse } from "../../../../helpers/preflight/guild_request.ts";
 import type { GateAgent } from "../../../../helpers/host.ts";
-import { readSettings } from "../../../../helpers/settings_schema.ts";
-import { readStrictJson } from "../../../../helpers/strict_json.ts";
+import { readSettings } from "../../../../helpers/settings/settings_schema.ts";
+import { readStrictJson } from "../../../../helpers/formats/strict_json.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import { createTestAuthority } from "../../../fixtures/test_certificates.ts";

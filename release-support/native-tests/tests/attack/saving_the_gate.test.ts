@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 import { expect } from "chai";
 
-import { makePluginDirectory } from "../../../plugin_package.ts";
+import { makePluginDirectory } from "../../../packaging/plugin_package.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import type { CallOutcome } from "../../../fixtures/gated_host.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { expect } from "chai";
 
-import { PLUGIN_NAME, settingsIn } from "../../../../helpers/current_settings.ts";
-import { disk } from "../../../../helpers/file_view.ts";
+import { PLUGIN_NAME, settingsIn } from "../../../../helpers/settings/current_settings.ts";
+import { disk } from "../../../../helpers/config/file_view.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";
 
 describe("a plugin folder that is swapped while its configuration is looked for", () => {

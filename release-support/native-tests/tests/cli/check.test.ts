@@ -13,7 +13,7 @@ import type { LiveGuild } from "../../../guild/live_guild.ts";
 import { endpointDown, preflightBody, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import { startScriptedGuild } from "../../../guild/scripted_guild.ts";
 import type { ScriptedGuild } from "../../../guild/scripted_guild.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import { cli, collect, documentIn, expectFitForTerminal, startCli, untilWritten } from "./support.ts";
 
 const URL_OF_NOBODY = "https://mcp.example.com/mcp";

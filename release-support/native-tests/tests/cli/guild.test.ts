@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 
 import { expect } from "chai";
 
-import { readPreflightAnswer } from "../../../../helpers/preflight_contract.ts";
+import { readPreflightAnswer } from "../../../../helpers/preflight/preflight_contract.ts";
 import { guildLine } from "../../../cli/output_schemas.ts";
 import type { GuildLine } from "../../../cli/output_schemas.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { html } from "../../../cli/report/markup.ts";
 import { reportPage } from "../../../cli/report/page.ts";
 import { stagesOf } from "../../../cli/report/stages.ts";
-import type { RecordedCall } from "../../../cli/call_recorder.ts";
+import type { RecordedCall } from "../../../host/call_recorder.ts";
 import { hostilePicture, plainPicture } from "./pictures.ts";
 
 describe("the picture of a run", () => {

@@ -7,8 +7,8 @@ import type { Readable } from "node:stream";
 import { expect } from "chai";
 import type * as z from "zod";
 
-import { displayWidth, COLUMNS } from "../../../cli/text.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { displayWidth, COLUMNS } from "../../../terminal/text.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 /** How a run of the executable ended. */
 export interface CliRun {

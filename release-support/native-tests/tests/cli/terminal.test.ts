@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { announced, plain, wantsColour } from "../../../cli/terminal.ts";
-import type { Terminal } from "../../../cli/terminal.ts";
+import { announced, plain, wantsColour } from "../../../terminal/terminal.ts";
+import type { Terminal } from "../../../terminal/terminal.ts";
 import { cli } from "./support.ts";
 
 const onTerminal = { refused: false, isTerminal: true, environment: {} };

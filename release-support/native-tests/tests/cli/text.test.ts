@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 
-import { clipped, COLUMNS, displayWidth, padded, shown, wrap } from "../../../cli/text.ts";
+import { clipped, COLUMNS, displayWidth, padded, shown, wrap } from "../../../terminal/text.ts";
 
 describe("text for terminals", () => {
   it("shows what could move the cursor, reorder or hide characters as its code point [C2]", () => {

@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 
 import { expect } from "chai";
 
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 interface Import {
   /** Relative to the package. */
@@ -49,13 +49,21 @@ describe("the directions of imports", () => {
 
   it("lets the plugin need undici, yaml and zod, and these only where they are loaded late [P1.4]", () => {
     const late: Readonly<Record<string, readonly string[]>> = {
-      undici: ["helpers/guild_request.ts"],
-      "zod/mini": ["helpers/settings_schema.ts"],
-      yaml: ["helpers/scoped_config.ts", "helpers/yaml_11.ts", "helpers/yaml_11_scalars.ts"],
+      undici: ["helpers/preflight/guild_request.ts"],
+      "zod/mini": ["helpers/settings/settings_schema.ts"],
+      yaml: [
+        "helpers/config/scoped_config.ts",
+        "helpers/formats/yaml_11.ts",
+        "helpers/formats/yaml_11_scalars.ts",
+      ],
     };
     const packages = helpers.filter(({ to }) => !to.startsWith("node:") && !to.startsWith("helpers/"));
     expect(packages.filter(({ from, to }) => !(late[to] ?? []).includes(from)).map(shown)).to.deep.equal([]);
-    const lateFiles = ["helpers/guild_request.ts", "helpers/settings_schema.ts", "helpers/yaml_11.ts"];
+    const lateFiles = [
+      "helpers/preflight/guild_request.ts",
+      "helpers/settings/settings_schema.ts",
+      "helpers/formats/yaml_11.ts",
+    ];
     const eager = helpers.filter(
       ({ from, to, isType, isLazy }) =>
         lateFiles.includes(to) && !isType && !isLazy && !lateFiles.includes(from),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect } from "chai";
 
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import { citedRules, ruleTable } from "../../rule_citations.ts";
 import { RULES } from "../../rules.ts";
 

@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { expect } from "chai";
 
 import { runVectorFile } from "../../../conformance/runner.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 const VECTORS = join(packageRoot, "release-support", "native-tests", "vectors");
 

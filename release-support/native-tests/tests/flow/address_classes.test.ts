@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { isPublicAddress } from "../../../../helpers/address_classes.ts";
+import { isPublicAddress } from "../../../../helpers/binding/address_classes.ts";
 
 /** First and last address of each special block, and its public neighbours where it has any. */
 const ipv4Blocks: readonly { what: string; inside: string[]; outside: string[] }[] = [

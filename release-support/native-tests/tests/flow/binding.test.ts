@@ -4,17 +4,17 @@ import { fileURLToPath } from "node:url";
 
 import { expect } from "chai";
 
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
 import type { McpServerView } from "../../../../helpers/host.ts";
-import { resolveBinding } from "../../../../helpers/mcp_binding.ts";
+import { resolveBinding } from "../../../../helpers/binding/mcp_binding.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, Addresses, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { startMcpServer } from "../../../fixtures/mcp_server.ts";
 import type { McpServerFixture } from "../../../fixtures/mcp_server.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
 import type { GuildAnswer } from "../../../guild/scripted_guild.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import { gatedSuite } from "../gated_suite.ts";
 
 const STDIO = { command: process.execPath, args: [stdioServer()] };

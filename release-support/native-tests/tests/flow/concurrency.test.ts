@@ -3,14 +3,14 @@ import { performance } from "node:perf_hooks";
 
 import { expect } from "chai";
 
-import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
+import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import type { CallOutcome } from "../../../fixtures/gated_host.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
-import { Agent } from "../../../host/agent.ts";
-import { monologue } from "../../../host/monologue.ts";
+import { Agent } from "../../../host/agents/agent.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
 import { gatedSuite } from "../gated_suite.ts";
 
 function decisionsOf(agent: Agent): readonly DecisionRecord[] {

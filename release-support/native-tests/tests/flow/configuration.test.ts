@@ -3,17 +3,17 @@ import { dirname, join } from "node:path";
 
 import { expect } from "chai";
 
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import { LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
 import { gate } from "../../../../helpers/gate.ts";
 import type { GateAgent } from "../../../../helpers/host.ts";
-import { CHECKS } from "../../../../helpers/preflight_contract.ts";
-import { parseYaml11 } from "../../../../helpers/yaml_11.ts";
+import { CHECKS } from "../../../../helpers/preflight/preflight_contract.ts";
+import { parseYaml11 } from "../../../../helpers/formats/yaml_11.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, Addresses, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";
 import { healthy, unsignedCard } from "../../../guild/preflight_bodies.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import { gatedSuite } from "../gated_suite.ts";
 
 const PLUGIN = "agent_guild_preflight";

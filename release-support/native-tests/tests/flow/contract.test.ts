@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
 
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
-import { CHECKS, STATUSES, readPreflightAnswer } from "../../../../helpers/preflight_contract.ts";
-import type { ContractReading, PreflightAnswer } from "../../../../helpers/preflight_contract.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import { LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
+import { CHECKS, STATUSES, readPreflightAnswer } from "../../../../helpers/preflight/preflight_contract.ts";
+import type { ContractReading, PreflightAnswer } from "../../../../helpers/preflight/preflight_contract.ts";
 import { handshakeUnknown, healthy, preflightBody, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import type { CheckName, CheckStatus, PreflightBody } from "../../../guild/preflight_bodies.ts";
 import type { GuildAnswer } from "../../../guild/scripted_guild.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import { gatedSuite } from "../gated_suite.ts";
 
 const TARGET = "https://pub.example.com/mcp";

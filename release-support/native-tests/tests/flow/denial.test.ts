@@ -5,23 +5,23 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import fc from "fast-check";
 
-import { REASONS } from "../../../../helpers/decision.ts";
-import type { Decision, Reason } from "../../../../helpers/decision.ts";
+import { REASONS } from "../../../../helpers/decision/decision.ts";
+import type { Decision, Reason } from "../../../../helpers/decision/decision.ts";
 import {
   configurationDenialText,
   denialText,
   ERROR_WORDS,
   redactEndpoint,
-} from "../../../../helpers/denial.ts";
-import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import type { PreflightError, PreflightOutcome } from "../../../../helpers/guild_preflight.ts";
-import { CHECKS, readPreflightAnswer } from "../../../../helpers/preflight_contract.ts";
-import { DEFAULT_SETTINGS } from "../../../../helpers/settings.ts";
+} from "../../../../helpers/decision/denial.ts";
+import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import type { PreflightError, PreflightOutcome } from "../../../../helpers/preflight/guild_preflight.ts";
+import { CHECKS, readPreflightAnswer } from "../../../../helpers/preflight/preflight_contract.ts";
+import { DEFAULT_SETTINGS } from "../../../../helpers/settings/settings.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, Addresses, CallOutcome, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import type { HostRoot } from "../../../fixtures/host_root.ts";
-import { monologue } from "../../../host/monologue.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
 import {
   endpointDown,
   handshakeUnknown,
@@ -31,7 +31,7 @@ import {
 } from "../../../guild/preflight_bodies.ts";
 import type { PreflightBody } from "../../../guild/preflight_bodies.ts";
 import type { AnswerBody, GuildAnswer } from "../../../guild/scripted_guild.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import { gatedSuite } from "../gated_suite.ts";
 
 const STDIO_SERVER = fileURLToPath(new URL("../../../fixtures/stdio_server.js", import.meta.url));

@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { expect } from "chai";
 
-import { REASONS } from "../../../../helpers/decision.ts";
-import { ERROR_WORDS } from "../../../../helpers/denial.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { REASONS } from "../../../../helpers/decision/decision.ts";
+import { ERROR_WORDS } from "../../../../helpers/decision/denial.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 /** A document as one line a paragraph or more: where its lines break is no matter. */
 function flowing(document: string): string {

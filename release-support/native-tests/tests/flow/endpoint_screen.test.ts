@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { z } from "zod";
 
-import { isPublicHost, screenEndpoint } from "../../../../helpers/endpoint_screen.ts";
-import type { EndpointScreening } from "../../../../helpers/endpoint_screen.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { isPublicHost, screenEndpoint } from "../../../../helpers/binding/endpoint_screen.ts";
+import type { EndpointScreening } from "../../../../helpers/binding/endpoint_screen.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 const casesPath = join(packageRoot, "release-support", "native-tests", "cases", "cases.json");
 const casesShape = z.array(z.object({ id: z.string(), input: z.unknown() }));

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 
-import { DECISIONS_KEY, LAST_OBSERVATION_KEY, MAX_RECORDS } from "../../../../helpers/evidence.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
+import { DECISIONS_KEY, LAST_OBSERVATION_KEY, MAX_RECORDS } from "../../../../helpers/decision/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost } from "../../../fixtures/gated_host.ts";
-import { monologue } from "../../../host/monologue.ts";
-import type { LogItem } from "../../../host/log.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import type { LogItem } from "../../../host/agents/log.ts";
 import { endpointDown, healthy, preflightBody, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import type { PreflightBody } from "../../../guild/preflight_bodies.ts";
 import { gatedSuite } from "../gated_suite.ts";

@@ -3,8 +3,8 @@ import type { LookupFunction } from "node:net";
 
 import { expect } from "chai";
 
-import { GuildPreflight } from "../../../../helpers/guild_preflight.ts";
-import type { PreflightOutcome, PreflightQuestion } from "../../../../helpers/guild_preflight.ts";
+import { GuildPreflight } from "../../../../helpers/preflight/guild_preflight.ts";
+import type { PreflightOutcome, PreflightQuestion } from "../../../../helpers/preflight/guild_preflight.ts";
 import { startScriptedGuild } from "../../../guild/scripted_guild.ts";
 import type { ScriptedGuild } from "../../../guild/scripted_guild.ts";
 

@@ -6,20 +6,20 @@ import { promisify } from "node:util";
 
 import { expect } from "chai";
 
-import { SHIPPED_DEFAULT_SHA256 } from "../../../../helpers/current_settings.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
-import { DEFAULT_SETTINGS } from "../../../../helpers/settings.ts";
-import { readSettings } from "../../../../helpers/settings_schema.ts";
-import { parseYaml11 } from "../../../../helpers/yaml_11.ts";
+import { SHIPPED_DEFAULT_SHA256 } from "../../../../helpers/settings/current_settings.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
+import { DEFAULT_SETTINGS } from "../../../../helpers/settings/settings.ts";
+import { readSettings } from "../../../../helpers/settings/settings_schema.ts";
+import { parseYaml11 } from "../../../../helpers/formats/yaml_11.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";
 import { endpointDown, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import { Host } from "../../../host/host.ts";
-import { monologue } from "../../../host/monologue.ts";
-import type { ModelTurn } from "../../../host/monologue.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import type { ModelTurn } from "../../../host/agents/monologue.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import { gatedSuite } from "../gated_suite.ts";
 
 const POINT = "tool_execute_before";

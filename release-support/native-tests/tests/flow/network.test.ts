@@ -9,11 +9,11 @@ import { gzipSync } from "node:zlib";
 
 import { expect } from "chai";
 
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
-import { GuildPreflight, MAX_BODY_BYTES } from "../../../../helpers/guild_preflight.ts";
-import type { PreflightError, PreflightQuestion } from "../../../../helpers/guild_preflight.ts";
-import { requestJson } from "../../../../helpers/guild_request.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
+import { GuildPreflight, MAX_BODY_BYTES } from "../../../../helpers/preflight/guild_preflight.ts";
+import type { PreflightError, PreflightQuestion } from "../../../../helpers/preflight/guild_preflight.ts";
+import { requestJson } from "../../../../helpers/preflight/guild_request.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import { createTestAuthority } from "../../../fixtures/test_certificates.ts";

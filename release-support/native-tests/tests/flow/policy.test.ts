@@ -1,13 +1,13 @@
 import { expect } from "chai";
 
-import { LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { decide } from "../../../../helpers/policy.ts";
-import type { Evidence } from "../../../../helpers/policy.ts";
-import { CHECKS, STATUSES, verdictOf } from "../../../../helpers/preflight_contract.ts";
-import type { CheckStatus, Statuses } from "../../../../helpers/preflight_contract.ts";
-import { DEFAULT_SETTINGS } from "../../../../helpers/settings.ts";
-import type { Policy } from "../../../../helpers/settings.ts";
+import { LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import { decide } from "../../../../helpers/decision/policy.ts";
+import type { Evidence } from "../../../../helpers/decision/policy.ts";
+import { CHECKS, STATUSES, verdictOf } from "../../../../helpers/preflight/preflight_contract.ts";
+import type { CheckStatus, Statuses } from "../../../../helpers/preflight/preflight_contract.ts";
+import { DEFAULT_SETTINGS } from "../../../../helpers/settings/settings.ts";
+import type { Policy } from "../../../../helpers/settings/settings.ts";
 import type { CallOutcome, GatedHost } from "../../../fixtures/gated_host.ts";
 import { endpointDown, handshakeUnknown, healthy, unsignedCard } from "../../../guild/preflight_bodies.ts";
 import type { GuildAnswer } from "../../../guild/scripted_guild.ts";

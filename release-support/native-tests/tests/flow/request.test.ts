@@ -4,11 +4,11 @@ import { syncBuiltinESMExports } from "node:module";
 
 import { expect } from "chai";
 
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
-import { GUILD_ORIGIN } from "../../../../helpers/guild_preflight.ts";
-import { requestJson } from "../../../../helpers/guild_request.ts";
-import { readSettings } from "../../../../helpers/settings_schema.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import { LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
+import { GUILD_ORIGIN } from "../../../../helpers/preflight/guild_preflight.ts";
+import { requestJson } from "../../../../helpers/preflight/guild_request.ts";
+import { readSettings } from "../../../../helpers/settings/settings_schema.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";

@@ -4,17 +4,17 @@ import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
 
-import { MAX_DENIAL_BYTES } from "../../../../helpers/denial.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
-import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/evidence.ts";
-import { CHECKS } from "../../../../helpers/preflight_contract.ts";
-import { DEFAULT_SETTINGS } from "../../../../helpers/settings.ts";
-import type { Settings } from "../../../../helpers/settings.ts";
-import { readSettings } from "../../../../helpers/settings_schema.ts";
+import { MAX_DENIAL_BYTES } from "../../../../helpers/decision/denial.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
+import { DECISIONS_KEY, LAST_OBSERVATION_KEY } from "../../../../helpers/decision/evidence.ts";
+import { CHECKS } from "../../../../helpers/preflight/preflight_contract.ts";
+import { DEFAULT_SETTINGS } from "../../../../helpers/settings/settings.ts";
+import type { Settings } from "../../../../helpers/settings/settings.ts";
+import { readSettings } from "../../../../helpers/settings/settings_schema.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, Addresses } from "../../../fixtures/gated_host.ts";
 import { unsignedCard } from "../../../guild/preflight_bodies.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import { gatedSuite } from "../gated_suite.ts";
 
 const DEFAULT_FILE = "usr/plugins/agent_guild_preflight/default_config.yaml";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-import { readStrictJson } from "../../../../helpers/strict_json.ts";
+import { readStrictJson } from "../../../../helpers/formats/strict_json.ts";
 
 function read(text: string) {
   return readStrictJson(Buffer.from(text));

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { gate } from "../../../../helpers/gate.ts";
 import type { GateAgent, GateHost } from "../../../../helpers/host.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";
-import { RepairableException } from "../../../host/exceptions.ts";
+import { RepairableException } from "../../../host/agents/exceptions.ts";
 
 /** An agent of a host that vouches for its current tool under a name that this project's host never forms. */
 function agentWith(root: HostRoot, name: string): GateAgent {

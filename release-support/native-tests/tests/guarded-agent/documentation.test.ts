@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 
 import { AGENT_ERRORS, PREFLIGHT_ERRORS } from "../../../guarded-agent/errors.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 /** What the section must say, each as the texts that say it. */
 const STATEMENTS: Readonly<Record<string, readonly RegExp[]>> = {

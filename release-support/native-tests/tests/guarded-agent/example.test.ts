@@ -4,9 +4,16 @@ import { promisify } from "node:util";
 
 import { expect } from "chai";
 
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
-const example = join(packageRoot, "dist", "release-support", "guarded-agent", "offline_example.js");
+const example = join(
+  packageRoot,
+  "dist",
+  "release-support",
+  "examples",
+  "guarded-agent",
+  "offline_example.js",
+);
 
 describe("guarded agent: offline example", () => {
   it("runs in a process of its own, says what is synthetic, and makes exactly one invocation [G10]", async () => {

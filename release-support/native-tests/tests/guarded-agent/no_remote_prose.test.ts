@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 
-import { CHECKS, STATUSES } from "../../../../helpers/preflight_contract.ts";
+import { CHECKS, STATUSES } from "../../../../helpers/preflight/preflight_contract.ts";
 import { PreflightPolicy, ScriptedPromptExecutor } from "../../../guarded-agent/index.ts";
 import type { GuardedMcpAgent, PreflightObservation } from "../../../guarded-agent/index.ts";
 import type { McpServerFixture } from "../../../fixtures/mcp_server.ts";

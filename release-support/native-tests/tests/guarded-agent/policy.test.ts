@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
-import { CHECKS, verdictOf } from "../../../../helpers/preflight_contract.ts";
-import type { CheckName, CheckStatus, Statuses } from "../../../../helpers/preflight_contract.ts";
+import { CHECKS, verdictOf } from "../../../../helpers/preflight/preflight_contract.ts";
+import type { CheckName, CheckStatus, Statuses } from "../../../../helpers/preflight/preflight_contract.ts";
 import { PreflightPolicy } from "../../../guarded-agent/index.ts";
 import type { PreflightPolicyFields } from "../../../guarded-agent/index.ts";
 

@@ -7,7 +7,7 @@ import { PINNED_CONTRACT } from "../../../guarded-agent/index.ts";
 import { looksCached } from "../../../guarded-agent/cache_signs.ts";
 import { MAX_BODY_BYTES, readStrictAnswer } from "../../../guarded-agent/strict_contract.ts";
 import { healthy, preflightBody } from "../../../guild/preflight_bodies.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 const target = "https://mcp.example.com/mcp";
 

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { GuildPreflight } from "../../../../helpers/guild_preflight.ts";
+import { GuildPreflight } from "../../../../helpers/preflight/guild_preflight.ts";
 import { createTestAuthority } from "../../../fixtures/test_certificates.ts";
 import { startLiveGuild } from "../../../guild/live_guild.ts";
 import type { LiveGuildOptions, LivePreflight } from "../../../guild/live_guild.ts";

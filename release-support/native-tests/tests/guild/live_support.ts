@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 
 import { expect } from "chai";
 
-import { readPreflightAnswer } from "../../../../helpers/preflight_contract.ts";
+import { readPreflightAnswer } from "../../../../helpers/preflight/preflight_contract.ts";
 import { readStrictAnswer } from "../../../guarded-agent/strict_contract.ts";
 import { startLiveGuild } from "../../../guild/live_guild.ts";
 import type { LiveGuild, LiveGuildOptions } from "../../../guild/live_guild.ts";

@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 import { expect } from "chai";
 import { assert, constantFrom, property, record } from "fast-check";
 
-import { readPreflightAnswer } from "../../../../helpers/preflight_contract.ts";
+import { readPreflightAnswer } from "../../../../helpers/preflight/preflight_contract.ts";
 import { createTestAuthority } from "../../../fixtures/test_certificates.ts";
 import {
   endpointDown,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
-import { formatBootReport } from "../../../host/boot_report.ts";
-import type { BootReport, ReportedExtension } from "../../../host/boot_report.ts";
+import { formatBootReport } from "../../../host/extensions/boot_report.ts";
+import type { BootReport, ReportedExtension } from "../../../host/extensions/boot_report.ts";
 import type { Host } from "../../../host/host.ts";
 import { FOLDER, HostRoots, META, nextReload, noting, POINT } from "./extension_support.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
-import { hasOverrides, overrideDefaults } from "../../../../helpers/config_environment.ts";
-import { parseYaml11, YamlTimestamp } from "../../../../helpers/yaml_11.ts";
+import { hasOverrides, overrideDefaults } from "../../../../helpers/config/environment.ts";
+import { parseYaml11, YamlTimestamp } from "../../../../helpers/formats/yaml_11.ts";
 
 function override(
   yaml: string,

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 
-import { MAX_DEPTH, parseDirtyJson, toPlain, tryParse } from "../../../host/dirty_json.ts";
-import type { JsonValue } from "../../../host/dirty_json.ts";
+import { MAX_DEPTH, parseDirtyJson, toPlain, tryParse } from "../../../host/text/dirty_json.ts";
+import type { JsonValue } from "../../../host/text/dirty_json.ts";
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -4,18 +4,18 @@ import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { DECISIONS_KEY } from "../../../../helpers/evidence.ts";
+import { DECISIONS_KEY } from "../../../../helpers/decision/evidence.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { preflightBody } from "../../../guild/preflight_bodies.ts";
 import type { CheckName, CheckStatus } from "../../../guild/preflight_bodies.ts";
-import type { Agent } from "../../../host/agent.ts";
-import { dispatch } from "../../../host/dispatch.ts";
-import { HandledException } from "../../../host/exceptions.ts";
-import { monologue } from "../../../host/monologue.ts";
-import type { ModelTurn } from "../../../host/monologue.ts";
-import type { LocalTool, ToolArgs } from "../../../host/tools.ts";
-import { packageRoot } from "../../../package_root.ts";
+import type { Agent } from "../../../host/agents/agent.ts";
+import { dispatch } from "../../../host/agents/dispatch.ts";
+import { HandledException } from "../../../host/agents/exceptions.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import type { ModelTurn } from "../../../host/agents/monologue.ts";
+import type { LocalTool, ToolArgs } from "../../../host/agents/tools.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import {
   addExtension,
   ANSWERED,

@@ -6,9 +6,9 @@ import {
   InterventionException,
   RepairableException,
   repairableMessage,
-} from "../../../host/exceptions.ts";
-import { monologue } from "../../../host/monologue.ts";
-import type { ModelTurn } from "../../../host/monologue.ts";
+} from "../../../host/agents/exceptions.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import type { ModelTurn } from "../../../host/agents/monologue.ts";
 import {
   addExtension,
   ANSWERED,
@@ -24,7 +24,7 @@ import {
 } from "./loop_support.ts";
 import type { Note } from "./loop_support.ts";
 
-type Exceptions = typeof import("../../../host/exceptions.ts");
+type Exceptions = typeof import("../../../host/agents/exceptions.ts");
 
 const ECHO = call("pub_server.echo", { text: "x" });
 

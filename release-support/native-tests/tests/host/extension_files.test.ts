@@ -10,8 +10,8 @@ import {
   findExtensionFiles,
   groupByStem,
   selectWinners,
-} from "../../../host/extension_files.ts";
-import type { ExtensionFolder, ExtensionWinner } from "../../../host/extension_files.ts";
+} from "../../../host/extensions/extension_files.ts";
+import type { ExtensionFolder, ExtensionWinner } from "../../../host/extensions/extension_files.ts";
 
 const POINT = "extensions/node/tool_execute_before";
 const PROJECT = "usr/projects/site/.a0proj";

@@ -6,18 +6,18 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { disk } from "../../../../helpers/file_view.ts";
+import { disk } from "../../../../helpers/config/file_view.ts";
 import { withFileTree } from "../../../conformance/file_tree.ts";
 import type { FileTree } from "../../../conformance/file_tree.ts";
-import { dispatch } from "../../../host/dispatch.ts";
-import { exceptionKind, RepairableException } from "../../../host/exceptions.ts";
-import { ExtensionLoadError } from "../../../host/extension_catalog.ts";
-import { findExtensionFiles } from "../../../host/extension_files.ts";
-import { loadExtensionModule } from "../../../host/extension_modules.ts";
+import { dispatch } from "../../../host/agents/dispatch.ts";
+import { exceptionKind, RepairableException } from "../../../host/agents/exceptions.ts";
+import { ExtensionLoadError } from "../../../host/extensions/extension_catalog.ts";
+import { findExtensionFiles } from "../../../host/extensions/extension_files.ts";
+import { loadExtensionModule } from "../../../host/extensions/extension_modules.ts";
 import type { Host } from "../../../host/host.ts";
-import { monologue } from "../../../host/monologue.ts";
-import { RootSnapshot } from "../../../host/root_snapshot.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import { RootSnapshot } from "../../../host/extensions/root_snapshot.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 import type { OrderingChildReport } from "../../children/ordering_child.ts";
 import { FOLDER, HostRoots, META, noting, notesOf, POINT } from "./extension_support.ts";
 
@@ -377,7 +377,7 @@ describe("extensions of a running host", () => {
         [`usr/plugins/p/${FOLDER}/_10_x.js`]: `import { RepairableException } from "../../../helpers/exceptions.js";
           export default class { execute() { throw new RepairableException("mend it"); } }`,
       });
-      const compiled = join(import.meta.dirname, "../../../host/exceptions.js");
+      const compiled = join(import.meta.dirname, "../../../host/agents/exceptions.js");
       copyFileSync(compiled, join(root.path, "usr/plugins/p/helpers/exceptions.js"));
       const host = await roots.open(root, { watch: false });
       const { agent0 } = host.createContext();

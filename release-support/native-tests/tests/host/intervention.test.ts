@@ -3,14 +3,14 @@ import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { DECISIONS_KEY } from "../../../../helpers/evidence.ts";
+import { DECISIONS_KEY } from "../../../../helpers/decision/evidence.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, GatedHostOptions } from "../../../fixtures/gated_host.ts";
-import type { Agent } from "../../../host/agent.ts";
-import { dispatch } from "../../../host/dispatch.ts";
-import { monologue } from "../../../host/monologue.ts";
-import type { ModelTurn } from "../../../host/monologue.ts";
-import type { LocalTool } from "../../../host/tools.ts";
+import type { Agent } from "../../../host/agents/agent.ts";
+import { dispatch } from "../../../host/agents/dispatch.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import type { ModelTurn } from "../../../host/agents/monologue.ts";
+import type { LocalTool } from "../../../host/agents/tools.ts";
 import {
   addExtension,
   ANSWERED,

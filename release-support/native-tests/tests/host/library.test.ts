@@ -8,7 +8,7 @@ import { expect } from "chai";
 
 import { GatedHost } from "../../../fixtures/gated_host.ts";
 import type { HostRoot } from "../../../fixtures/host_root.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 const EXAMPLE = join(packageRoot, "release-support/examples/plugin-author");
 const PLUGIN = join(EXAMPLE, "argument_limit");

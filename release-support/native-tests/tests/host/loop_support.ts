@@ -4,13 +4,13 @@ import { pathToFileURL } from "node:url";
 import { GatedHost } from "../../../fixtures/gated_host.ts";
 import type { GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import type { HostRoot } from "../../../fixtures/host_root.ts";
-import type { Agent } from "../../../host/agent.ts";
-import type { HistoryRole } from "../../../host/history.ts";
+import type { Agent } from "../../../host/agents/agent.ts";
+import type { HistoryRole } from "../../../host/agents/history.ts";
 import { Host } from "../../../host/host.ts";
 import type { HostOptions } from "../../../host/host.ts";
-import type { ModelTurn } from "../../../host/monologue.ts";
-import type { LocalTool, ToolArgs } from "../../../host/tools.ts";
-import { packageRoot } from "../../../package_root.ts";
+import type { ModelTurn } from "../../../host/agents/monologue.ts";
+import type { LocalTool, ToolArgs } from "../../../host/agents/tools.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 /** A native turn of one call. */
 export function call(name: string, args: ToolArgs = {}): ModelTurn {
@@ -47,7 +47,7 @@ export function addExtension(
 }
 
 /** The URL of a second copy of the module with the host's exceptions, as a reload or a plugin's own copy brings one. */
-export const OTHER_EXCEPTIONS = `${pathToFileURL(join(packageRoot, "dist/release-support/host/exceptions.js")).href}?v=2`;
+export const OTHER_EXCEPTIONS = `${pathToFileURL(join(packageRoot, "dist/release-support/host/agents/exceptions.js")).href}?v=2`;
 
 /** One thing that an extension or a tool told the test. */
 export interface Note {

@@ -13,7 +13,7 @@ import {
 } from "../../../host/mcp/configuration.ts";
 import type { LocalMcpServer, McpServer, RemoteMcpServer } from "../../../host/mcp/configuration.ts";
 import { allToolNames, findTool, hasTool } from "../../../host/mcp/tool_lookup.ts";
-import { packageRoot } from "../../../package_root.ts";
+import { packageRoot } from "../../../packaging/package_root.ts";
 
 const URL_ONE = "https://one.example.com/mcp";
 const URL_TWO = "https://two.example.com/mcp";

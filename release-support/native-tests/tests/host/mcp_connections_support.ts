@@ -7,11 +7,11 @@ import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { HostRoot } from "../../../fixtures/host_root.ts";
-import type { Agent } from "../../../host/agent.ts";
-import type { ContextOptions } from "../../../host/agent_context.ts";
-import { dispatch } from "../../../host/dispatch.ts";
+import type { Agent } from "../../../host/agents/agent.ts";
+import type { ContextOptions } from "../../../host/agents/agent_context.ts";
+import { dispatch } from "../../../host/agents/dispatch.ts";
 import { Host } from "../../../host/host.ts";
-import type { ToolArgs } from "../../../host/tools.ts";
+import type { ToolArgs } from "../../../host/agents/tools.ts";
 
 /** MCP servers of a host by name, as `mcpServers` holds them. */
 export type Entries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

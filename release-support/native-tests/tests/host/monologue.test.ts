@@ -1,9 +1,9 @@
 import { expect } from "chai";
 
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
-import { monologue } from "../../../host/monologue.ts";
-import type { ModelTurn } from "../../../host/monologue.ts";
-import type { ToolArgs } from "../../../host/tools.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import type { ModelTurn } from "../../../host/agents/monologue.ts";
+import type { ToolArgs } from "../../../host/agents/tools.ts";
 import {
   ANSWERED,
   call,

@@ -3,19 +3,19 @@ import { setImmediate } from "node:timers/promises";
 
 import { expect } from "chai";
 
-import { DECISIONS_KEY } from "../../../../helpers/evidence.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
+import { DECISIONS_KEY } from "../../../../helpers/decision/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
-import type { Agent } from "../../../host/agent.ts";
-import type { ContextOptions } from "../../../host/agent_context.ts";
-import { dispatch } from "../../../host/dispatch.ts";
-import { HandledException } from "../../../host/exceptions.ts";
-import { monologue } from "../../../host/monologue.ts";
-import type { ModelTurn } from "../../../host/monologue.ts";
-import { runInParallel } from "../../../host/parallel.ts";
-import type { LocalTool } from "../../../host/tools.ts";
+import type { Agent } from "../../../host/agents/agent.ts";
+import type { ContextOptions } from "../../../host/agents/agent_context.ts";
+import { dispatch } from "../../../host/agents/dispatch.ts";
+import { HandledException } from "../../../host/agents/exceptions.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import type { ModelTurn } from "../../../host/agents/monologue.ts";
+import { runInParallel } from "../../../host/agents/parallel.ts";
+import type { LocalTool } from "../../../host/agents/tools.ts";
 import {
   addExtension,
   ANSWERED,

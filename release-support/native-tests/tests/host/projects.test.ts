@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { validateProjectName } from "../../../host/projects.ts";
+import { validateProjectName } from "../../../host/agents/projects.ts";
 
 describe("project names", () => {
   it("are trimmed as Python trims [vectors project_names]", () => {

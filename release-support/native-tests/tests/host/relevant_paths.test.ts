@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { filePurpose, folderPurpose } from "../../../host/relevant_paths.ts";
-import type { FilePurpose, FolderPurpose } from "../../../host/relevant_paths.ts";
+import { filePurpose, folderPurpose } from "../../../host/extensions/relevant_paths.ts";
+import type { FilePurpose, FolderPurpose } from "../../../host/extensions/relevant_paths.ts";
 
 const POINT = "extensions/node/tool_execute_before";
 const META = "usr/projects/site/.a0proj";

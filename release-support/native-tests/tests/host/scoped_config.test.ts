@@ -4,8 +4,12 @@ import { join, relative } from "node:path";
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { explainScopedConfig, findConfigFile, readScopedConfig } from "../../../../helpers/scoped_config.ts";
-import type { ConfigOptions, ConfigScope, ScopedConfig } from "../../../../helpers/scoped_config.ts";
+import {
+  explainScopedConfig,
+  findConfigFile,
+  readScopedConfig,
+} from "../../../../helpers/config/scoped_config.ts";
+import type { ConfigOptions, ConfigScope, ScopedConfig } from "../../../../helpers/config/scoped_config.ts";
 import { PLUGIN_ROOTS, withFileTree } from "../../../conformance/file_tree.ts";
 import type { FileTree } from "../../../conformance/file_tree.ts";
 

@@ -5,8 +5,8 @@ import { expect } from "chai";
 
 import { PLUGIN_ROOTS, withFileTree } from "../../../conformance/file_tree.ts";
 import type { FileTree } from "../../../conformance/file_tree.ts";
-import { scopePaths } from "../../../host/scopes.ts";
-import type { ScopePath, ScopePathOptions } from "../../../host/scopes.ts";
+import { scopePaths } from "../../../host/extensions/scopes.ts";
+import type { ScopePath, ScopePathOptions } from "../../../host/extensions/scopes.ts";
 
 const BOTH = { project: "site", profile: "coder" };
 const FOLDERS = [

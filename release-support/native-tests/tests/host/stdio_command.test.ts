@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import type { JsonValue } from "../../../host/dirty_json.ts";
+import type { JsonValue } from "../../../host/text/dirty_json.ts";
 import { splitStdioCommand } from "../../../host/mcp/stdio_command.ts";
 
 describe("command of a local MCP server", () => {

@@ -3,18 +3,18 @@ import { join } from "node:path";
 
 import { expect } from "chai";
 
-import { DECISIONS_KEY } from "../../../../helpers/evidence.ts";
-import type { DecisionRecord } from "../../../../helpers/evidence.ts";
+import { DECISIONS_KEY } from "../../../../helpers/decision/evidence.ts";
+import type { DecisionRecord } from "../../../../helpers/decision/evidence.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
-import type { Agent } from "../../../host/agent.ts";
-import type { ContextOptions } from "../../../host/agent_context.ts";
-import { dispatch } from "../../../host/dispatch.ts";
+import type { Agent } from "../../../host/agents/agent.ts";
+import type { ContextOptions } from "../../../host/agents/agent_context.ts";
+import { dispatch } from "../../../host/agents/dispatch.ts";
 import type { Host } from "../../../host/host.ts";
-import { monologue } from "../../../host/monologue.ts";
-import type { ModelTurn } from "../../../host/monologue.ts";
-import type { ToolArgs } from "../../../host/tools.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
+import type { ModelTurn } from "../../../host/agents/monologue.ts";
+import type { ToolArgs } from "../../../host/agents/tools.ts";
 import { ANSWERED, call, DONE, hostsOfSuite, logged, said } from "./loop_support.ts";
 
 const SEARCH = call("pub_server.search", { text: "x" });

@@ -11,8 +11,8 @@ import {
   findPluginFolder,
   listPlugins,
   PluginRootError,
-} from "../../../../helpers/enabled_plugins.ts";
-import type { ScopeSelection } from "../../../../helpers/enabled_plugins.ts";
+} from "../../../../helpers/config/enabled_plugins.ts";
+import type { ScopeSelection } from "../../../../helpers/config/enabled_plugins.ts";
 import { PLUGIN_ROOTS, withFileTree } from "../../../conformance/file_tree.ts";
 import type { FileTree } from "../../../conformance/file_tree.ts";
 

@@ -5,8 +5,8 @@ import { expect } from "chai";
 
 import type { GatedHost } from "../../../fixtures/gated_host.ts";
 import type { ConfigPlace, HostRoot } from "../../../fixtures/host_root.ts";
-import { exceptionKind } from "../../../host/exceptions.ts";
-import { monologue } from "../../../host/monologue.ts";
+import { exceptionKind } from "../../../host/agents/exceptions.ts";
+import { monologue } from "../../../host/agents/monologue.ts";
 import { ANSWERED, call, DONE, hostsOfSuite, logged, noteTool, rejection, said } from "./loop_support.ts";
 import type { Note } from "./loop_support.ts";
 

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 
-import { parseDirtyJson, toPlain } from "../../../host/dirty_json.ts";
+import { parseDirtyJson, toPlain } from "../../../host/text/dirty_json.ts";
 import {
   extractToolRequest,
   firstRootObject,
   isMisformattedToolRequest,
   normalizeToolRequest,
   readToolRequest,
-} from "../../../host/tool_requests.ts";
+} from "../../../host/agents/tool_requests.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const CALL = '{"tool_name": "search", "tool_args": {"q": "x"}}';

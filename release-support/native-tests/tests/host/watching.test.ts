@@ -8,7 +8,7 @@ import { expect } from "chai";
 
 import type { HostRoot } from "../../../fixtures/host_root.ts";
 import { Host } from "../../../host/host.ts";
-import { RootWatcher } from "../../../host/root_watcher.ts";
+import { RootWatcher } from "../../../host/extensions/root_watcher.ts";
 import type { WatchingChildReport } from "../../children/watching_child.ts";
 import { FOLDER, HostRoots, META, nextReload, noting, notesOf, untilNotes } from "./extension_support.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { parseYaml11, YamlError, YamlTimestamp } from "../../../../helpers/yaml_11.ts";
+import { parseYaml11, YamlError, YamlTimestamp } from "../../../../helpers/formats/yaml_11.ts";
 
 const LAUGHS = [
   "a: &a [1,1,1,1,1,1,1,1,1]",

@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { parseDirtyJson, toPlain, tryParse } from "../../../host/dirty_json.ts";
-import type { JsonValue } from "../../../host/dirty_json.ts";
-import { firstRootObject, readToolRequest } from "../../../host/tool_requests.ts";
+import { parseDirtyJson, toPlain, tryParse } from "../../../host/text/dirty_json.ts";
+import type { JsonValue } from "../../../host/text/dirty_json.ts";
+import { firstRootObject, readToolRequest } from "../../../host/agents/tool_requests.ts";
 
 // What the tolerant reader has a rule for, so that random texts reach its corners.
 const pieces = (

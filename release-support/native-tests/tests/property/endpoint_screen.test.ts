@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { isPublicAddress } from "../../../../helpers/address_classes.ts";
-import { isPublicHost, screenEndpoint } from "../../../../helpers/endpoint_screen.ts";
+import { isPublicAddress } from "../../../../helpers/binding/address_classes.ts";
+import { isPublicHost, screenEndpoint } from "../../../../helpers/binding/endpoint_screen.ts";
 
 interface Range {
   readonly first: bigint;

@@ -1,8 +1,13 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { CHECKS, readPreflightAnswer, STATUSES, verdictOf } from "../../../../helpers/preflight_contract.ts";
-import type { CheckStatus } from "../../../../helpers/preflight_contract.ts";
+import {
+  CHECKS,
+  readPreflightAnswer,
+  STATUSES,
+  verdictOf,
+} from "../../../../helpers/preflight/preflight_contract.ts";
+import type { CheckStatus } from "../../../../helpers/preflight/preflight_contract.ts";
 import { preflightBody } from "../../../guild/preflight_bodies.ts";
 
 const TARGET = "https://pub.example.com/mcp";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { CHECKS } from "../../../../helpers/preflight_contract.ts";
-import { readSettings } from "../../../../helpers/settings_schema.ts";
+import { CHECKS } from "../../../../helpers/preflight/preflight_contract.ts";
+import { readSettings } from "../../../../helpers/settings/settings_schema.ts";
 
 const MARKER = "secret-\u2603-value";
 const names = fc.oneof(

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import * as fc from "fast-check";
 
-import { readStrictJson } from "../../../../helpers/strict_json.ts";
+import { readStrictJson } from "../../../../helpers/formats/strict_json.ts";
 
 /** Texts that are nearly JSON: a JSON text with some characters taken out, put in, or changed. */
 const nearlyJson = fc

@@ -1,4 +1,4 @@
-import type { Agent } from "../../../../../../agent.ts";
+import type { Agent } from "../../../../../../agents/agent.ts";
 
 /** Stops a call that the tool policy of the agent's project and profile blocks (SPEC H8). */
 export default class EnforceToolPolicy {

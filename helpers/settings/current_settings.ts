@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+
+import { hasOverrides } from "../config/environment.ts";
+import type { GateAgent } from "../host.ts";
+import { findConfigFile, interpretConfig } from "../config/scoped_config.ts";
+import type { ConfigScope, ConfigScopeName, FoundConfig } from "../config/scoped_config.ts";
+import { DEFAULT_SETTINGS } from "./settings.ts";
+import type { SettingError, Settings } from "./settings.ts";
+
+/** The plugin's name: that of its folder, of its settings and of its data keys. */
+export const PLUGIN_NAME = "agent_guild_preflight";
+
+/** SHA-256 of the `default_config.yaml` that ships. While the file is that one, its meaning is known unread. */
+export const SHIPPED_DEFAULT_SHA256 = "55a2b76060693555ac0ecff24b50ec10dd35400bf6aa43d5265e1f602e26647a";
+
+/** The settings in force for one agent, or why there are none that can be trusted. */
+export type CurrentSettings =
+  | { readonly kind: "valid"; readonly settings: Settings }
+  | {
+      readonly kind: "invalid";
+      /** Which file it is, in our own words: paths may hold names that are not fit to be shown. */
+      readonly where: string;
+      readonly errors: readonly SettingError[];
+    };
+
+/**
+ * Reads the settings that apply to an agent right now: the first existing configuration file of its project and
+ * profile, else the plugin's defaults (SPEC P2, P3). Read afresh for every call. While nothing is configured neither
+ * zod nor yaml is loaded (SPEC P1.4).
+ *
+ * @param agent - the agent whose project and profile count
+ * @returns the settings, or what is wrong with the file that decides
+ */
+export async function currentSettings(agent: GateAgent): Promise<CurrentSettings> {
+  return await settingsIn(scopeOf(agent));
+}
+
+/**
+ * As {@link currentSettings}, for a scope that is named instead of an agent's.
+ *
+ * @param scope - whose settings
+ */
+export async function settingsIn(scope: ConfigScope): Promise<CurrentSettings> {
+  let found: FoundConfig | null;
+  try {
+    found = findConfigFile(scope);
+    // A plugin folder that is swapped meanwhile can show its default file to a search that missed its configuration.
+    if (found?.kind === "default") found = findConfigFile(scope);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return invalid("(none found)", "the agent's project and profile to have names that a folder can have");
+  }
+  // The plugin brings a default file along: a root without any is damaged, or its plugin folder is just being replaced.
+  if (found === null) return invalid("(none found)", "default_config.yaml in the plugin's own folder");
+  if (isUntouchedDefault(found)) return { kind: "valid", settings: DEFAULT_SETTINGS };
+
+  const where = describeFile(found.scopeName);
+  const config = await interpretConfig(found, PLUGIN_NAME);
+  if (config.kind !== "value") return invalid(where, `a usable file, but ${config.problem}`);
+  const { readSettings } = await import("./settings_schema.ts");
+  const reading = readSettings(config.value);
+  return reading.kind === "valid" ? reading : { kind: "invalid", where, errors: reading.errors };
+}
+
+/** Names a configuration file by its scope. */
+function describeFile(scopeName: ConfigScopeName): string {
+  return scopeName === "default"
+    ? "default_config.yaml of the plugin"
+    : `config.json of scope "${scopeName}"`;
+}
+
+function scopeOf(agent: GateAgent): ConfigScope {
+  // Whatever else than a text stands there is refused as a name: it must not pass for "no project".
+  const project = (agent.context.getData("project") ?? null) as string | null;
+  return { root: agent.host.root, plugin: PLUGIN_NAME, project, profile: agent.config.profile };
+}
+
+function isUntouchedDefault(found: FoundConfig): boolean {
+  return (
+    found.kind === "default" &&
+    !hasOverrides(PLUGIN_NAME, process.env) &&
+    createHash("sha256").update(found.bytes).digest("hex") === SHIPPED_DEFAULT_SHA256
+  );
+}
+
+function invalid(where: string, expected: string): CurrentSettings {
+  return { kind: "invalid", where, errors: [{ path: "", expected }] };
+}
