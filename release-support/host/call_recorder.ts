@@ -4,7 +4,7 @@ import type { Reason } from "../../helpers/decision/decision.ts";
 import type { Agent, LoopData } from "./agents/agent.ts";
 import { exceptionKind } from "./agents/exceptions.ts";
 import type { Host } from "./host.ts";
-import type { ToolResponse } from "./agents/tools.ts";
+import type { ToolResponse } from "./agents/tool.ts";
 
 /** Every reason that a call's ending can have: the gate's, and the two that only an onlooker can tell (SPEC P8). */
 export type CallReason = Reason | "not_protected" | "tool_policy";

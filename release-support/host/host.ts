@@ -1,46 +1,40 @@
 import { resolve } from "node:path";
 
-import type { GateHost, McpConfigurationView } from "../../helpers/host.ts";
-import type { Agent } from "./agents/agent.ts";
-import { AgentContext } from "./agents/agent_context.ts";
-import type { ContextOptions } from "./agents/agent_context.ts";
+import type { McpConfigurationView } from "../../helpers/host.ts";
+import { AgentContext } from "./agents/agent.ts";
+import type { Agent, AgentHost, ContextOptions, SubordinateModel } from "./agents/agent.ts";
 import { makeBootReport } from "./extensions/boot_report.ts";
 import type { BootReport } from "./extensions/boot_report.ts";
 import { BUILT_IN_TOOLS } from "./agents/built_in_tools.ts";
 import { RepairableException } from "./agents/exceptions.ts";
 import { Extensions } from "./extensions/extensions.ts";
 import { McpServers } from "./mcp/mcp_servers.ts";
-import type { ModelTurn } from "./agents/monologue.ts";
 import { layOutRoot } from "./root.ts";
 import { RootWatcher } from "./extensions/root_watcher.ts";
 import { findToolPolicy, isBlocked } from "./agents/tool_policy.ts";
-import type { LocalTool, Tool } from "./agents/tools.ts";
+import { localTool } from "./agents/local_tools.ts";
+import type { LocalTools } from "./agents/local_tools.ts";
+import type { Tool } from "./agents/tool.ts";
 
 /** What a host is opened with. */
 export interface HostOptions {
   /** The folder that holds `usr/` and `plugins/`; laid out if need be. */
   readonly root: string;
   /** Local tools beside the built-in ones, by name; a built-in one cannot be replaced. */
-  readonly tools?: Readonly<Record<string, LocalTool>>;
+  readonly tools?: LocalTools;
   /** What the model of a subordinate agent says, turn by turn, to a message; without it there are none (SPEC H9). */
   readonly subordinateModel?: SubordinateModel;
   /** Whether changes of plugins, toggles and extensions take effect without a restart; they do unless this is `false`. */
   readonly watch?: boolean;
 }
 
-/** A scripted model: what an agent says, turn by turn, when it is given a message. */
-export type SubordinateModel = (
-  agent: Agent,
-  message: string,
-) => Iterable<ModelTurn> | AsyncIterable<ModelTurn>;
-
 /**
  * An Agent Zero-style plugin host: one root with its plugins, extensions, projects, profiles and MCP servers. Several
  * can live in one process without touching each other (SPEC H1).
  */
-export class Host implements GateHost {
+export class Host implements AgentHost {
   readonly root: string;
-  readonly localTools: Readonly<Record<string, LocalTool>>;
+  readonly localTools: LocalTools;
   readonly extensions: Extensions;
   readonly mcp: McpServers;
   readonly subordinateModel: SubordinateModel | null;
@@ -88,26 +82,27 @@ export class Host implements GateHost {
     return context;
   }
 
-  /** See {@link GateHost.vouchedMcpToolName}. */
+  /** See {@link AgentHost.vouchedMcpToolName}. */
   vouchedMcpToolName(tool: object): string | null {
     return this.mcp.vouchedName(tool);
   }
 
-  /** See {@link GateHost.mcpConfiguration}. */
+  /** See {@link AgentHost.mcpConfiguration}. */
   mcpConfiguration(agent: Agent): McpConfigurationView {
     return this.mcp.view(agent.context.project);
   }
 
-  /** See {@link GateHost.cancellation}. */
+  /** See {@link AgentHost.cancellation}. */
   cancellation(agent: Agent): AbortSignal {
     return agent.signal;
   }
 
-  /**
-   * Stops a call that the tool policy of the agent's project and profile blocks (SPEC H8).
-   *
-   * @throws RepairableException when it does
-   */
+  /** See {@link AgentHost.findTool}. */
+  async findTool(agent: Agent, name: string): Promise<Tool> {
+    return (await this.mcp.findTool(agent, name)) ?? localTool(this.localTools, agent, name);
+  }
+
+  /** See {@link AgentHost.enforceToolPolicy}. */
   enforceToolPolicy(agent: Agent, tool: Tool): void {
     const { profile } = agent.config;
     const policy = findToolPolicy({ root: this.root, project: agent.context.project, profile });

@@ -3,10 +3,8 @@
  *
  * @packageDocumentation
  */
-export { Agent } from "./agents/agent.ts";
-export type { AgentConfig, LoopData } from "./agents/agent.ts";
-export { AgentContext } from "./agents/agent_context.ts";
-export type { ContextOptions } from "./agents/agent_context.ts";
+export { Agent, AgentContext } from "./agents/agent.ts";
+export type { AgentConfig, AgentHost, ContextOptions, LoopData, SubordinateModel } from "./agents/agent.ts";
 export { formatBootReport } from "./extensions/boot_report.ts";
 export type {
   BootReport,
@@ -15,7 +13,6 @@ export type {
   ReportedPoint,
 } from "./extensions/boot_report.ts";
 export { dispatch } from "./agents/dispatch.ts";
-export type { ToolRequest } from "./agents/dispatch.ts";
 export {
   exceptionKind,
   HandledException,
@@ -29,18 +26,17 @@ export type { Reload } from "./extensions/extensions.ts";
 export { History } from "./agents/history.ts";
 export type { HistoryMessage, HistoryRole } from "./agents/history.ts";
 export { Host } from "./host.ts";
-export type { HostOptions, SubordinateModel } from "./host.ts";
+export type { HostOptions } from "./host.ts";
 export { Log } from "./agents/log.ts";
 export type { LogItem, LogType } from "./agents/log.ts";
 export { monologue } from "./agents/monologue.ts";
-export type { ModelTurn, MonologueResult } from "./agents/monologue.ts";
-export type { ToolId } from "./agents/tool_policy.ts";
+export type { ModelTurn, ToolRequest } from "./agents/model_turns.ts";
+export type { MonologueResult } from "./agents/monologue.ts";
 export type {
   LocalTool,
   LocalToolCall,
   LocalToolRun,
+  LocalTools,
   SteppedLocalTool,
-  Tool,
-  ToolArgs,
-  ToolResponse,
-} from "./agents/tools.ts";
+} from "./agents/local_tools.ts";
+export type { Tool, ToolArgs, ToolId, ToolResponse } from "./agents/tool.ts";

@@ -1,11 +1,44 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-import type { GateAgent } from "../../../helpers/host.ts";
+import { checkSelection } from "../../../helpers/config/enabled_plugins.ts";
+import type { GateAgent, GateHost } from "../../../helpers/host.ts";
 import { onAbort } from "../../../helpers/on_abort.ts";
-import type { AgentContext } from "./agent_context.ts";
+import { InterventionException } from "./exceptions.ts";
 import { History } from "./history.ts";
-import type { Host } from "../host.ts";
-import type { Tool } from "./tools.ts";
+import { Interventions } from "./interventions.ts";
+import { Log } from "./log.ts";
+import type { ModelTurn } from "./model_turns.ts";
+import { validateProjectName } from "./projects.ts";
+import type { Tool } from "./tool.ts";
+
+/** What agents need of the host that they live in. */
+export interface AgentHost extends GateHost {
+  /** What an agent's subordinate says, turn by turn, to a message; `null` when the host has no subordinates (SPEC H9). */
+  readonly subordinateModel: SubordinateModel | null;
+  /** The extensions in force. */
+  readonly extensions: {
+    /**
+     * Runs those of a point for an agent, one after the other.
+     *
+     * @throws whatever one of them throws, at once
+     */
+    call(point: string, agent: Agent, kwargs: Readonly<Record<string, unknown>>): Promise<void>;
+  };
+  /** Finds the tool of a name: an MCP tool, else a local one, else the `unknown` tool (SPEC H6). */
+  findTool(agent: Agent, name: string): Promise<Tool>;
+  /**
+   * Stops a call that the tool policy of the agent's project and profile blocks (SPEC H8).
+   *
+   * @throws RepairableException when it does
+   */
+  enforceToolPolicy(agent: Agent, tool: Tool): void;
+}
+
+/** A scripted model: what an agent says, turn by turn, when it is given a message. */
+export type SubordinateModel = (
+  agent: Agent,
+  message: string,
+) => Iterable<ModelTurn> | AsyncIterable<ModelTurn>;
 
 /** The state of a running loop that extensions may look at. */
 export interface LoopData {
@@ -35,7 +68,7 @@ const currentTask = new AsyncLocalStorage<Task>();
 
 /** One agent of a context: number 0 is the one that people talk to. */
 export class Agent implements GateAgent {
-  readonly host: Host;
+  readonly host: AgentHost;
   readonly context: AgentContext;
   readonly number: number;
   readonly config: AgentConfig;
@@ -96,4 +129,109 @@ export class Agent implements GateAgent {
   setData(key: string, value: unknown): void {
     this.#data.set(key, value);
   }
+}
+
+/** What a new context works on. */
+export interface ContextOptions {
+  /** The project, or none. */
+  readonly project?: string;
+  /** The profile of agent 0, or none. */
+  readonly profile?: string;
+}
+
+/** One conversation: its data, its chat log, its agents, and control over what is under way in it. */
+export class AgentContext {
+  readonly host: AgentHost;
+  readonly log = new Log();
+  readonly agent0: Agent;
+  /** The agent that a worker's context was made for; `null` for a conversation of its own. */
+  readonly parent: Agent | null;
+  readonly #data = new Map<string, unknown>();
+  #task = new AbortController();
+  readonly #interventions = new Interventions();
+
+  /** @throws TypeError when a project is named and its name is not one that a folder can have, an empty one included */
+  constructor(host: AgentHost, options: ContextOptions = {}, parent: Agent | null = null) {
+    this.host = host;
+    this.parent = parent;
+    if (options.project !== undefined) this.#data.set("project", projectName(options.project));
+    this.agent0 = new Agent(this, 0, { profile: options.profile ?? "" });
+  }
+
+  /** Reads the context's data; the key `project` holds the project's name. */
+  getData(key: string): unknown {
+    return this.#data.get(key);
+  }
+
+  setData(key: string, value: unknown): void {
+    this.#data.set(key, value);
+  }
+
+  /**
+   * The project that the context works on, or `null`.
+   *
+   * @throws TypeError when the data key holds anything that cannot be a project's name: no scope may be guessed then
+   */
+  get project(): string | null {
+    return checkSelection({ project: (this.#data.get("project") as string | null | undefined) ?? null })
+      .project;
+  }
+
+  /** Fires when what is under way in the context is cancelled. */
+  get signal(): AbortSignal {
+    return this.#task.signal;
+  }
+
+  /**
+   * Cancels everything under way in this context. Whatever it awaits is left at once; what begins afterwards runs.
+   *
+   * @param reason - what the cancelled calls reject with
+   */
+  cancel(reason: Error = new DOMException("The task was cancelled.", "AbortError")): void {
+    const task = this.#task;
+    this.#task = new AbortController();
+    task.abort(reason);
+  }
+
+  /** Holds the agents at their next step, those of workers too. */
+  pause(): void {
+    this.#interventions.pause();
+  }
+
+  /** Lets held agents go on. */
+  resume(): void {
+    this.#interventions.resume();
+  }
+
+  /** Steps in with a message: what is left of the agent's turn is dropped at its next step, and it sees the message. */
+  intervene(message: string): void {
+    this.#interventions.add(message);
+  }
+
+  /**
+   * The step at which an agent can be held or interrupted: before its model is asked, before what the model said counts,
+   * and before a tool runs.
+   *
+   * @throws InterventionException when somebody stepped in; the reason of `signal` when that fires
+   */
+  async checkIntervention(agent: Agent, signal: AbortSignal): Promise<void> {
+    await this.#hold(signal);
+    const message = this.#interventions.take();
+    if (message === null) return;
+    agent.history.add({ role: "user", content: message });
+    throw new InterventionException("somebody stepped in");
+  }
+
+  /** Waits while this context is paused, or one that it works for. */
+  async #hold(signal: AbortSignal): Promise<void> {
+    await this.#interventions.held(signal);
+    if (this.parent !== null) await this.parent.context.#hold(signal);
+    signal.throwIfAborted();
+  }
+}
+
+function projectName(candidate: string): string {
+  const project = validateProjectName(candidate);
+  if (project.kind !== "valid") throw new TypeError("a project's name must be that of a folder");
+  return project.name;
 }

@@ -1,7 +1,7 @@
 import { runInParallel } from "./parallel.ts";
 import { shownAsText } from "../text/shown_as_text.ts";
 import { callSubordinate } from "./subordinate.ts";
-import type { LocalTool } from "./tools.ts";
+import type { LocalTool } from "./local_tools.ts";
 
 /** The local tools that every host has. */
 export const BUILT_IN_TOOLS: Readonly<Record<string, LocalTool>> = {

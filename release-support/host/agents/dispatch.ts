@@ -1,14 +1,8 @@
 import type { Agent } from "./agent.ts";
 import { RepairableException } from "./exceptions.ts";
 import { unlessAborted } from "../../within.ts";
-import { localTool } from "./tools.ts";
-import type { Tool, ToolArgs, ToolResponse } from "./tools.ts";
-
-/** A tool call as the model asked for it. */
-export interface ToolRequest {
-  readonly name: string;
-  readonly args: ToolArgs;
-}
+import type { ToolRequest } from "./model_turns.ts";
+import type { Tool, ToolArgs, ToolResponse } from "./tool.ts";
 
 /**
  * Runs one tool request through the framework's steps, whichever path it came by: find the tool, set it as the
@@ -31,7 +25,7 @@ async function runSteps(agent: Agent, request: ToolRequest): Promise<ToolRespons
   const step = <Result>(run: () => Result | Promise<Result>) => unlessAborted(signal, async () => run());
   try {
     const { name, args } = readRequest(request);
-    const tool: Tool = (await step(() => host.mcp.findTool(agent, name))) ?? localTool(agent, name);
+    const tool = await step(() => host.findTool(agent, name));
     loopData.currentTool = tool;
     await context.checkIntervention(agent, signal);
     await step(() => tool.beforeExecution?.(args, signal));

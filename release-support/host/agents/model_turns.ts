@@ -1,5 +1,11 @@
-import type { ToolRequest } from "./dispatch.ts";
 import { unlessAborted } from "../../within.ts";
+import type { ToolArgs } from "./tool.ts";
+
+/** A tool call as the model asked for it. */
+export interface ToolRequest {
+  readonly name: string;
+  readonly args: ToolArgs;
+}
 
 /**
  * One turn of the scripted model: a text, which may be a tool request in JSON, or the native function calls of a

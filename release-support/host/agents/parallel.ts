@@ -1,11 +1,11 @@
 import { onAbort } from "../../../helpers/on_abort.ts";
 import type { Agent } from "./agent.ts";
-import { AgentContext } from "./agent_context.ts";
+import { AgentContext } from "./agent.ts";
 import { dispatch } from "./dispatch.ts";
-import type { ToolRequest } from "./dispatch.ts";
+import type { ToolRequest } from "./model_turns.ts";
 import { RepairableException, exceptionKind, repairableMessage } from "./exceptions.ts";
 import { readToolRequestObject } from "./tool_requests.ts";
-import type { ToolArgs } from "./tools.ts";
+import type { ToolArgs } from "./tool.ts";
 
 /** How many calls one `parallel` call may hold. */
 const MAX_CALLS = 8;

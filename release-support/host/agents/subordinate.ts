@@ -5,7 +5,7 @@ import { disk } from "../../../helpers/config/file_view.ts";
 import { Agent } from "./agent.ts";
 import { RepairableException } from "./exceptions.ts";
 import { monologue } from "./monologue.ts";
-import type { ToolArgs } from "./tools.ts";
+import type { ToolArgs } from "./tool.ts";
 
 /**
  * The tool `call_subordinate`: hands a message to an agent one level down, which has the same context and hence project,

@@ -5,9 +5,7 @@ import { disk } from "../../../helpers/config/file_view.ts";
 import { explainScopedConfig } from "../../../helpers/config/scoped_config.ts";
 import type { ConfigScope } from "../../../helpers/config/scoped_config.ts";
 import { readStrictJson } from "../../../helpers/formats/strict_json.ts";
-
-/** What kind of tool an id names: `local:<tool>`, `plugin:<plugin>:<tool>` or `mcp:<server>:<tool>`. */
-export type ToolId = `local:${string}` | `plugin:${string}:${string}` | `mcp:${string}:${string}`;
+import type { ToolId } from "./tool.ts";
 
 /** The policy that applies to an agent's tools. `closed` stands for one that cannot be read: it blocks all it can. */
 export type ToolPolicy =

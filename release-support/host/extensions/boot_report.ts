@@ -1,9 +1,9 @@
 import { relative } from "node:path";
 
 import { enabledPlugins, listPlugins } from "../../../helpers/config/enabled_plugins.ts";
-import type { ContextOptions } from "../agents/agent_context.ts";
+import type { ContextOptions } from "../agents/agent.ts";
 import type { RefusedFile } from "./extension_catalog.ts";
-import type { Host } from "../host.ts";
+import type { Extensions } from "./extensions.ts";
 import { readManifest } from "./plugin_manifests.ts";
 
 /** A plugin as the boot report shows it. */
@@ -54,6 +54,16 @@ export interface BootReport {
   readonly watchProblem: string | null;
 }
 
+/** What the report is about: a host, as far as it matters here. */
+export interface ReportedHost {
+  readonly root: string;
+  readonly extensions: Extensions;
+  readonly mcp: {
+    /** Why servers that a project's agents can reach cannot be used. */
+    problems(project: string | null): BootReport["mcpProblems"];
+  };
+}
+
 /**
  * Makes the boot report of a host for one project and profile.
  *
@@ -62,7 +72,7 @@ export interface BootReport {
  * @param facts - what only the host itself knows
  */
 export function makeBootReport(
-  host: Host,
+  host: ReportedHost,
   { project, profile }: ContextOptions,
   facts: Pick<BootReport, "ms" | "watchProblem">,
 ): BootReport {
@@ -88,7 +98,7 @@ export function makeBootReport(
 }
 
 function reportPoint(
-  host: Host,
+  host: ReportedHost,
   point: string,
   selection: { readonly project: string | null; readonly profile: string | null },
 ): ReportedPoint {

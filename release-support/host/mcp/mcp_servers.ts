@@ -101,7 +101,9 @@ export class McpServers {
       await unlessAborted(agent.signal, () => this.#connections.discover(server));
       if (!this.#exposes(server, parts.tool)) return null;
     }
-    const tool = new McpTool(name, parts, agent);
+    const tool = new McpTool(name, parts, agent, (args, signal) =>
+      this.callTool(agent.context.project, parts, args, signal),
+    );
     this.#tools.set(tool, name);
     return tool;
   }

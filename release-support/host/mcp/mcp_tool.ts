@@ -1,20 +1,24 @@
 import type { QualifiedToolName } from "../../../helpers/binding/names.ts";
 import type { Agent } from "../agents/agent.ts";
-import type { Tool, ToolArgs, ToolResponse } from "../agents/tools.ts";
+import type { Tool, ToolArgs, ToolResponse } from "../agents/tool.ts";
+import type { McpCallResult } from "./connection.ts";
 import { McpFailure } from "./failure.ts";
+
+/** Makes the call, to whichever server has the tool when it is made. */
+export type McpCall = (args: ToolArgs, signal: AbortSignal) => Promise<McpCallResult>;
 
 /** A tool of an MCP server, made for one call. */
 export class McpTool implements Tool {
   readonly name: string;
   readonly id: `mcp:${string}:${string}`;
-  readonly #parts: QualifiedToolName;
   readonly #agent: Agent;
+  readonly #call: McpCall;
 
-  constructor(name: string, parts: QualifiedToolName, agent: Agent) {
+  constructor(name: string, parts: QualifiedToolName, agent: Agent, call: McpCall) {
     this.name = name;
     this.id = `mcp:${parts.server}:${parts.tool}`;
-    this.#parts = parts;
     this.#agent = agent;
+    this.#call = call;
     Object.freeze(this);
   }
 
@@ -28,7 +32,7 @@ export class McpTool implements Tool {
     const { host, context } = this.#agent;
     host.enforceToolPolicy(this.#agent, this);
     try {
-      const result = await host.mcp.callTool(context.project, this.#parts, args, signal);
+      const result = await this.#call(args, signal);
       return { message: result.isError ? `ERROR: ${result.text}` : result.text, breakLoop: false };
     } catch (error) {
       signal.throwIfAborted();

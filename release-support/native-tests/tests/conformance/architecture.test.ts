@@ -31,12 +31,93 @@ function importsBelow(folder: string): Import[] {
     });
 }
 
+/**
+ * The rooms of the project, high to low: a file may import from its own room and from those below it. The longest
+ * beginning of a path tells the room.
+ */
+const ROOMS: readonly string[] = [
+  "release-support/native-tests/",
+  "release-support/bench/",
+  "release-support/examples/",
+  "release-support/cli/",
+  "release-support/demo/",
+  "release-support/conformance/",
+  "release-support/fixtures/",
+  "release-support/adapters/",
+  "release-support/guarded-agent/",
+  "release-support/guild/",
+  "release-support/terminal/",
+  "release-support/host/",
+  "release-support/packaging/",
+  "release-support/host/builtin/",
+  "release-support/host/mcp/",
+  "release-support/host/extensions/",
+  "release-support/host/agents/",
+  "release-support/host/text/",
+  "release-support/mcp/",
+  "release-support/",
+  "extensions/",
+  "helpers/index.ts",
+  "helpers/gate.ts",
+  "helpers/decision/",
+  "helpers/settings/",
+  "helpers/preflight/",
+  "helpers/binding/",
+  "helpers/config/",
+  "helpers/formats/",
+  "helpers/",
+];
+
+function roomOf(path: string): number {
+  const rooms = ROOMS.filter((room) => path.startsWith(room)).toSorted((a, b) => b.length - a.length);
+  return rooms[0] === undefined ? -1 : ROOMS.indexOf(rooms[0]);
+}
+
+/** Walks along imports from each file; gives the first circle that it meets. */
+function circleIn(imports: readonly Import[]): readonly string[] | null {
+  const targets = new Map<string, string[]>();
+  for (const { from, to } of imports) targets.set(from, [...(targets.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const walk = (file: string, path: readonly string[]): readonly string[] | null => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return null;
+    for (const to of targets.get(file) ?? []) {
+      const circle = walk(to, [...path, file]);
+      if (circle !== null) return circle;
+    }
+    done.add(file);
+    return null;
+  };
+  for (const file of targets.keys()) {
+    const circle = walk(file, []);
+    if (circle !== null) return circle;
+  }
+  return null;
+}
+
 const shown = ({ from, to }: Import) => `${from} -> ${to}`;
 
 describe("the directions of imports", () => {
   const helpers = importsBelow("helpers");
   const extensions = importsBelow("extensions");
   const support = importsBelow("release-support").filter(({ from }) => !from.includes("native-tests"));
+
+  const all = [...helpers, ...extensions, ...importsBelow("release-support")].filter(({ to }) =>
+    /^(?:helpers|extensions|release-support)\//.test(to),
+  );
+
+  it("has no circle of files, imports of types included [H10]", () => {
+    expect(circleIn(all)).to.equal(null);
+  });
+
+  it("would notice a circle of two files of the plugin [H10]", () => {
+    const back = { from: "helpers/host.ts", to: "helpers/index.ts", isType: true, isLazy: false };
+    expect(circleIn([...all, back])).to.include(back.to);
+  });
+
+  it("lets no room import from one above it [H10]", () => {
+    expect(all.filter(({ from, to }) => roomOf(to) < roomOf(from)).map(shown)).to.deep.equal([]);
+  });
 
   it("lets the plugin import nothing from release-support [P1.6]", () => {
     const outside = [...helpers, ...extensions].filter(({ to }) => to.startsWith("release-support"));

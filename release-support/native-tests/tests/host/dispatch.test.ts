@@ -14,7 +14,8 @@ import { dispatch } from "../../../host/agents/dispatch.ts";
 import { HandledException } from "../../../host/agents/exceptions.ts";
 import { monologue } from "../../../host/agents/monologue.ts";
 import type { ModelTurn } from "../../../host/agents/monologue.ts";
-import type { LocalTool, ToolArgs } from "../../../host/agents/tools.ts";
+import type { LocalTool } from "../../../host/agents/local_tools.ts";
+import type { ToolArgs } from "../../../host/agents/tool.ts";
 import { packageRoot } from "../../../packaging/package_root.ts";
 import {
   addExtension,

@@ -1,7 +1,7 @@
 import { writeFileTree } from "../../../conformance/file_tree.ts";
 import type { FileTree } from "../../../conformance/file_tree.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";
-import type { ContextOptions } from "../../../host/agents/agent_context.ts";
+import type { ContextOptions } from "../../../host/agents/agent.ts";
 import type { Reload } from "../../../host/extensions/extensions.ts";
 import { Host } from "../../../host/host.ts";
 import type { HostOptions } from "../../../host/host.ts";

@@ -10,7 +10,7 @@ import type { Agent } from "../../../host/agents/agent.ts";
 import { dispatch } from "../../../host/agents/dispatch.ts";
 import { monologue } from "../../../host/agents/monologue.ts";
 import type { ModelTurn } from "../../../host/agents/monologue.ts";
-import type { LocalTool } from "../../../host/agents/tools.ts";
+import type { LocalTool } from "../../../host/agents/local_tools.ts";
 import {
   addExtension,
   ANSWERED,

@@ -9,7 +9,8 @@ import type { HistoryRole } from "../../../host/agents/history.ts";
 import { Host } from "../../../host/host.ts";
 import type { HostOptions } from "../../../host/host.ts";
 import type { ModelTurn } from "../../../host/agents/monologue.ts";
-import type { LocalTool, ToolArgs } from "../../../host/agents/tools.ts";
+import type { LocalTool } from "../../../host/agents/local_tools.ts";
+import type { ToolArgs } from "../../../host/agents/tool.ts";
 import { packageRoot } from "../../../packaging/package_root.ts";
 
 /** A native turn of one call. */

@@ -8,10 +8,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { HostRoot } from "../../../fixtures/host_root.ts";
 import type { Agent } from "../../../host/agents/agent.ts";
-import type { ContextOptions } from "../../../host/agents/agent_context.ts";
+import type { ContextOptions } from "../../../host/agents/agent.ts";
 import { dispatch } from "../../../host/agents/dispatch.ts";
 import { Host } from "../../../host/host.ts";
-import type { ToolArgs } from "../../../host/agents/tools.ts";
+import type { ToolArgs } from "../../../host/agents/tool.ts";
 
 /** MCP servers of a host by name, as `mcpServers` holds them. */
 export type Entries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

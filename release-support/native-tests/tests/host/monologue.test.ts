@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
 import { monologue } from "../../../host/agents/monologue.ts";
 import type { ModelTurn } from "../../../host/agents/monologue.ts";
-import type { ToolArgs } from "../../../host/agents/tools.ts";
+import type { ToolArgs } from "../../../host/agents/tool.ts";
 import {
   ANSWERED,
   call,

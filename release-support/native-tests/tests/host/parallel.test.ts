@@ -9,13 +9,13 @@ import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
 import type { Agent } from "../../../host/agents/agent.ts";
-import type { ContextOptions } from "../../../host/agents/agent_context.ts";
+import type { ContextOptions } from "../../../host/agents/agent.ts";
 import { dispatch } from "../../../host/agents/dispatch.ts";
 import { HandledException } from "../../../host/agents/exceptions.ts";
 import { monologue } from "../../../host/agents/monologue.ts";
 import type { ModelTurn } from "../../../host/agents/monologue.ts";
 import { runInParallel } from "../../../host/agents/parallel.ts";
-import type { LocalTool } from "../../../host/agents/tools.ts";
+import type { LocalTool } from "../../../host/agents/local_tools.ts";
 import {
   addExtension,
   ANSWERED,

@@ -9,12 +9,12 @@ import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost, GatedHostOptions } from "../../../fixtures/gated_host.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
 import type { Agent } from "../../../host/agents/agent.ts";
-import type { ContextOptions } from "../../../host/agents/agent_context.ts";
+import type { ContextOptions } from "../../../host/agents/agent.ts";
 import { dispatch } from "../../../host/agents/dispatch.ts";
 import type { Host } from "../../../host/host.ts";
 import { monologue } from "../../../host/agents/monologue.ts";
 import type { ModelTurn } from "../../../host/agents/monologue.ts";
-import type { ToolArgs } from "../../../host/agents/tools.ts";
+import type { ToolArgs } from "../../../host/agents/tool.ts";
 import { ANSWERED, call, DONE, hostsOfSuite, logged, said } from "./loop_support.ts";
 
 const SEARCH = call("pub_server.search", { text: "x" });

@@ -1,29 +1,5 @@
 import type { Agent } from "./agent.ts";
-import type { ToolId } from "./tool_policy.ts";
-
-/** The arguments of a tool call: whatever the model sent. */
-export type ToolArgs = Record<string, unknown>;
-
-/** What a tool call brought. */
-export interface ToolResponse {
-  /** What the model is told. */
-  readonly message: string;
-  /** Whether the loop ends with this message. */
-  readonly breakLoop: boolean;
-}
-
-/** A tool that an agent is about to run: made for one call, as in the framework. */
-export interface Tool {
-  /** The name it was found under. */
-  readonly name: string;
-  /** What the tool policy knows it by. */
-  readonly id: ToolId;
-  /** Comes before the extensions of `tool_execute_before`, hence before anybody could object. */
-  beforeExecution?(args: ToolArgs, signal: AbortSignal): void | Promise<void>;
-  execute(args: ToolArgs, signal: AbortSignal): Promise<ToolResponse>;
-  /** Comes behind the extensions of `tool_execute_after`. */
-  afterExecution?(response: ToolResponse, signal: AbortSignal): void | Promise<void>;
-}
+import type { Tool, ToolArgs, ToolResponse } from "./tool.ts";
 
 /** Whose call a local tool runs for, and how it hears of a cancellation. */
 export interface LocalToolCall {
@@ -47,15 +23,19 @@ export interface SteppedLocalTool {
 /** A tool that runs in the host's own process. */
 export type LocalTool = LocalToolRun | SteppedLocalTool;
 
+/** Local tools by their exact names. */
+export type LocalTools = Readonly<Record<string, LocalTool>>;
+
 /** The tool `unknown`. */
 const UNKNOWN: LocalTool = () => "There is no tool of this name.";
 
 /**
  * Finds a local tool by its exact name, or gives the `unknown` tool, which tells the model that there is none
  * (SPEC H6).
+ *
+ * @param tools - the local tools of the agent's host
  */
-export function localTool(agent: Agent, name: string): Tool {
-  const tools = agent.host.localTools;
+export function localTool(tools: LocalTools, agent: Agent, name: string): Tool {
   const found = (Object.hasOwn(tools, name) ? tools[name] : undefined) ?? UNKNOWN;
   const local: SteppedLocalTool = typeof found === "function" ? { execute: found } : found;
   return {
