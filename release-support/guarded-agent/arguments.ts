@@ -20,7 +20,8 @@ export function readRecord<Name extends string>(
   if (members.some(([name]) => !known.some((word) => word === name))) {
     throw new TypeError(`${what}: expected only the members ${known.join(", ")}`);
   }
-  return Object.fromEntries(members) as Partial<Record<Name, unknown>>;
+  // Without a prototype: a member that was left out is not looked for anywhere else.
+  return Object.assign(Object.create(null), Object.fromEntries(members)) as Partial<Record<Name, unknown>>;
 }
 
 /**

@@ -1,7 +1,12 @@
 // Shared with the plugin: the names and meanings of checks, statuses and verdicts. Not shared: the policy itself. The
 // plugin names what must hold; the guarded agent names what may be amiss, and denies everything else.
-import { CHECKS, VERDICTS } from "../../helpers/preflight/preflight_contract.ts";
-import type { CheckName, Statuses, Verdict } from "../../helpers/preflight/preflight_contract.ts";
+import { CHECKS, STATUSES, VERDICTS, verdictOf } from "../../helpers/preflight/preflight_contract.ts";
+import type {
+  CheckName,
+  CheckStatus,
+  Statuses,
+  Verdict,
+} from "../../helpers/preflight/preflight_contract.ts";
 import { readRecord } from "./arguments.ts";
 
 /** A verdict that a policy may allow. `do_not_delegate` always denies (SPEC G4). */
@@ -22,6 +27,7 @@ export interface PreflightPolicyFields {
 /** Why a policy denies, the first that applies in this order. */
 const POLICY_DENIALS = [
   "do_not_delegate",
+  "malformed_evidence",
   "verdict_not_allowed",
   "required_not_proven",
   "failed_not_allowed",
@@ -81,20 +87,68 @@ export class PreflightPolicy {
   }
 
   /**
-   * Decides what a preflight leads to (SPEC G4; vectors `guarded_decision`).
+   * Decides what a preflight leads to (SPEC G4, G13; vectors `guarded_decision`). Whatever is not proven and not
+   * tolerated denies: a status that is absent, odd, inherited or made by a getter, and a verdict that does not follow
+   * from the statuses, are `malformed_evidence`.
    *
    * @param found - a verdict and the statuses that it follows from
+   * @returns the decision. Never throws, whatever it is given.
    */
-  decide({ verdict, statuses }: { readonly verdict: Verdict; readonly statuses: Statuses }): PolicyDecision {
-    if (verdict === "do_not_delegate") return deny("do_not_delegate");
+  decide(found: { readonly verdict: Verdict; readonly statuses: Statuses }): PolicyDecision {
+    const { verdict, statuses, malformed } = readEvidence(found);
+    if (verdict === "do_not_delegate" || verdictOf(statuses) === "do_not_delegate") {
+      return deny("do_not_delegate");
+    }
+    if (verdict === undefined || malformed.length > 0 || verdict !== verdictOf(statuses)) {
+      return deny("malformed_evidence", malformed);
+    }
+    return this.#judge(verdict, statuses);
+  }
+
+  #judge(verdict: Verdict, statuses: ReadonlyMap<CheckName, CheckStatus>): PolicyDecision {
     if (!this.#verdicts.has(verdict)) return deny("verdict_not_allowed");
-    const unproven = CHECKS.filter((check) => this.#required.has(check) && statuses[check] !== "proven");
+    const unproven = CHECKS.filter((check) => this.#required.has(check) && statuses.get(check) !== "proven");
     if (unproven.length > 0) return deny("required_not_proven", unproven);
-    const failed = CHECKS.filter((check) => statuses[check] === "failed" && !this.#failed.has(check));
+    const failed = CHECKS.filter((check) => statuses.get(check) === "failed" && !this.#failed.has(check));
     if (failed.length > 0) return deny("failed_not_allowed", failed);
-    const unknown = CHECKS.filter((check) => statuses[check] === "unknown" && !this.#unknowns.has(check));
+    const unknown = CHECKS.filter((check) => statuses.get(check) === "unknown" && !this.#unknowns.has(check));
     if (unknown.length > 0) return deny("unknown_not_allowed", unknown);
     return { kind: "allowed" };
+  }
+}
+
+/** What evidence says: of the six checks each one's status, and those that have none. */
+interface Evidence {
+  readonly verdict: Verdict | undefined;
+  readonly statuses: ReadonlyMap<CheckName, CheckStatus>;
+  readonly malformed: readonly CheckName[];
+}
+
+/** Reads evidence of any form, each member once. */
+function readEvidence(found: unknown): Evidence {
+  const verdict = VERDICTS.find(is(ownValue(found, "verdict")));
+  const given = ownValue(found, "statuses");
+  const statuses = new Map<CheckName, CheckStatus>();
+  for (const check of CHECKS) {
+    const status = STATUSES.find(is(ownValue(given, check)));
+    if (status !== undefined) statuses.set(check, status);
+  }
+  return { verdict, statuses, malformed: CHECKS.filter((check) => !statuses.has(check)) };
+}
+
+function is(value: unknown): (word: string) => boolean {
+  return (word) => word === value;
+}
+
+/** The value of a member of the object itself: nothing that a prototype lends, nothing that a getter makes up. */
+function ownValue(object: unknown, name: string): unknown {
+  if (typeof object !== "object" || object === null) return undefined;
+  try {
+    const member = Object.getOwnPropertyDescriptor(object, name);
+    return member !== undefined && Object.hasOwn(member, "value") ? member.value : undefined;
+  } catch {
+    // A proxy that does not answer has no such member.
+    return undefined;
   }
 }
 

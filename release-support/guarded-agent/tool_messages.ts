@@ -9,6 +9,7 @@ type ToolMessage = Extract<Message, { role: "tool" }>;
 
 const REASONS: Readonly<Record<DenialReason, string>> = {
   do_not_delegate: "the Guild's verdict on the tool's endpoint is do_not_delegate, which no policy overrides",
+  malformed_evidence: "the evidence about the tool's endpoint is incomplete or contradicts itself",
   verdict_not_allowed: "the policy does not allow the Guild's verdict on the tool's endpoint",
   failed_not_allowed: "a check of the tool's endpoint failed that the policy does not let fail",
   unknown_not_allowed: "a check of the tool's endpoint is unknown that the policy does not leave open",
