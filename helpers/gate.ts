@@ -140,5 +140,7 @@ function conclude(
     decidedAt: new Date(),
   };
   recordDecision(agent, decided);
-  if (decision !== "allow") throw new agent.host.RepairableException(denialText(decided));
+  if (decision !== "allow") {
+    throw new agent.host.RepairableException(denialText(decided, agent.host.whereToLook));
+  }
 }

@@ -16,11 +16,29 @@ export interface GateHost {
    * about servers; opens no connection (SPEC P5).
    */
   mcpConfiguration(agent: GateAgent): McpConfigurationView;
+  /**
+   * The plugin's configuration in a host that keeps it in places of its own, read afresh for every call. A host without
+   * this keeps it in the framework's places below the root (SPEC P2, A2).
+   */
+  configuration?(agent: GateAgent): Promise<KeptConfiguration>;
   /** Fires when the agent's task is cancelled; its reason is what the cancelled call rejects with (SPEC P11.1). */
   cancellation(agent: GateAgent): AbortSignal;
+  /**
+   * Where this host's operator finds what was decided, as a denial says it: fixed words of the host's own, at most 200
+   * bytes. A host without this keeps it in the framework's places (SPEC P10.3).
+   */
+  readonly whereToLook?: string;
   /** The host's exception that an agent sees as a warning and can go on from (SPEC P1.5). */
   readonly RepairableException: new (message: string) => Error;
 }
+
+/** A configuration in the form of `config.json` as its host keeps it. Whether its settings are valid, the plugin says. */
+export type KeptConfiguration =
+  /** There is none: nothing is protected. */
+  | { readonly kind: "none" }
+  | { readonly kind: "value"; readonly where: string; readonly value: unknown }
+  /** It cannot be read. `where` says which it is and `problem` why, both in fixed words: a denial shows them. */
+  | { readonly kind: "unusable"; readonly where: string; readonly problem: string };
 
 /** The agent whose tool call is about to run. */
 export interface GateAgent {

@@ -4,8 +4,8 @@
  * @packageDocumentation
  */
 export { isPublicAddress } from "./binding/address_classes.ts";
-export { currentSettings, PLUGIN_NAME, settingsIn } from "./settings/current_settings.ts";
-export type { CurrentSettings } from "./settings/current_settings.ts";
+export { configurationIn, currentSettings, PLUGIN_NAME, settingsIn } from "./settings/current_settings.ts";
+export type { ConfigurationFiles, CurrentSettings } from "./settings/current_settings.ts";
 export { REASONS } from "./decision/decision.ts";
 export type { Decision, Reason } from "./decision/decision.ts";
 export { configurationDenialText, denialText, redactEndpoint } from "./decision/denial.ts";
@@ -25,6 +25,7 @@ export type {
   GateAgent,
   GateHost,
   GateLogItem,
+  KeptConfiguration,
   LocalMcpServerView,
   McpConfigurationView,
   McpServerView,

@@ -92,7 +92,16 @@ export interface ConfigExplanation {
  * @throws TypeError when the root is no text or a name is no usable name (SPEC P2.4)
  */
 export function findConfigFile(scope: ConfigScope, options: ConfigOptions = {}): FoundConfig | null {
-  for (const place of configPlaces(checkScope(scope), options.enabledPlugins)) {
+  return firstConfigFile(configPlaces(checkScope(scope), options.enabledPlugins));
+}
+
+/**
+ * Finds the file that decides among places of a host's own, as {@link findConfigFile} does among the framework's.
+ *
+ * @param places - where to look, in this order; not looked at past the one that decides
+ */
+export function firstConfigFile(places: Iterable<Place>): FoundConfig | null {
+  for (const place of places) {
     const found = visit(place);
     if (found !== null) return found;
   }

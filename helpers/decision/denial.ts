@@ -51,18 +51,15 @@ export const ERROR_WORDS: Readonly<Record<PreflightError, string>> = {
  * redacted endpoint and our own timestamp. No remote string, name, URL, argument or file content (SPEC P10).
  *
  * @param decision - a decision to deny
+ * @param whereToLook - where the operator finds it, in fixed words of the host's; the framework's places by default
  * @returns at most {@link MAX_DENIAL_BYTES} bytes of text
  */
-export function denialText(decision: Decision): string {
+export function denialText(decision: Decision, whereToLook = FRAMEWORK_PLACES): string {
   const { reason, endpoint, policy, outcome, decidedAt } = decision;
   const lines = [blockedBecause(reason)];
   if (reason !== "ineligible_endpoint") lines.push(`Endpoint: ${redactEndpoint(endpoint)}`);
   if (outcome !== null) lines.push(...evidenceLines(outcome, policy));
-  lines.push(
-    `Decided: ${decidedAt.toISOString()}`,
-    ADVICE,
-    `Operator: see the agent's data key ${PLUGIN}.last_observation, the chat log and the config.json of ${PLUGIN}.`,
-  );
+  lines.push(`Decided: ${decidedAt.toISOString()}`, ADVICE, `Operator: see ${whereToLook}.`);
   return lines.join("\n");
 }
 
@@ -95,6 +92,8 @@ export function redactEndpoint(url: string): string {
   const { origin, pathname } = new URL(url);
   return pathname === "/" ? `${origin}/` : `${origin}/...`;
 }
+
+const FRAMEWORK_PLACES = `the agent's data key ${PLUGIN}.last_observation, the chat log and the config.json of ${PLUGIN}`;
 
 const ADVICE =
   "The tool did not run. Repeating the call changes nothing by itself: choose another tool, or tell the operator.";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 import { hasOverrides } from "../config/environment.ts";
-import type { GateAgent } from "../host.ts";
-import { findConfigFile, interpretConfig } from "../config/scoped_config.ts";
+import type { GateAgent, KeptConfiguration } from "../host.ts";
+import { findConfigFile, firstConfigFile, interpretConfig } from "../config/scoped_config.ts";
 import type { ConfigScope, ConfigScopeName, FoundConfig } from "../config/scoped_config.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 import type { SettingError, Settings } from "./settings.ts";
@@ -24,15 +24,35 @@ export type CurrentSettings =
     };
 
 /**
- * Reads the settings that apply to an agent right now: the first existing configuration file of its project and
- * profile, else the plugin's defaults (SPEC P2, P3). Read afresh for every call. While nothing is configured neither
- * zod nor yaml is loaded (SPEC P1.4).
+ * Reads the settings that apply to an agent right now: what its host keeps, if that has places of its own, else the
+ * first existing configuration file of the agent's project and profile, else the plugin's defaults (SPEC P2, P3). Read
+ * afresh for every call. While nothing is configured neither zod nor yaml is loaded (SPEC P1.4).
  *
  * @param agent - the agent whose project and profile count
  * @returns the settings, or what is wrong with the file that decides
  */
 export async function currentSettings(agent: GateAgent): Promise<CurrentSettings> {
-  return await settingsIn(scopeOf(agent));
+  const { host } = agent;
+  return host.configuration === undefined
+    ? await settingsIn(scopeOf(agent))
+    : await checked(await host.configuration(agent));
+}
+
+/** The files that may hold the configuration in a host with places of its own, the deciding one first: absolute. */
+export type ConfigurationFiles = readonly {
+  readonly scopeName: Extract<ConfigScopeName, "project" | "global">;
+  readonly path: string;
+}[];
+
+/**
+ * Reads the configuration of a host with places of its own: the first of its files that exists decides, and nothing is
+ * merged (SPEC A2).
+ *
+ * @param files - where to look, each file in the form of `config.json`
+ */
+export async function configurationIn(files: ConfigurationFiles): Promise<KeptConfiguration> {
+  const found = firstConfigFile(files.map((file) => ({ kind: "file", source: "scoped", ...file })));
+  return found === null ? { kind: "none" } : await keptIn(found);
 }
 
 /**
@@ -52,14 +72,34 @@ export async function settingsIn(scope: ConfigScope): Promise<CurrentSettings> {
   }
   // The plugin brings a default file along: a root without any is damaged, or its plugin folder is just being replaced.
   if (found === null) return invalid("(none found)", "default_config.yaml in the plugin's own folder");
-  if (isUntouchedDefault(found)) return { kind: "valid", settings: DEFAULT_SETTINGS };
+  return isUntouchedDefault(found)
+    ? { kind: "valid", settings: DEFAULT_SETTINGS }
+    : await checked(await keptIn(found));
+}
 
+async function keptIn(found: FoundConfig): Promise<KeptConfiguration> {
   const where = describeFile(found.scopeName);
   const config = await interpretConfig(found, PLUGIN_NAME);
-  if (config.kind !== "value") return invalid(where, `a usable file, but ${config.problem}`);
-  const { readSettings } = await import("./settings_schema.ts");
-  const reading = readSettings(config.value);
-  return reading.kind === "valid" ? reading : { kind: "invalid", where, errors: reading.errors };
+  return config.kind === "value"
+    ? { kind: "value", where, value: config.value }
+    : { kind: "unusable", where, problem: config.problem };
+}
+
+async function checked(kept: KeptConfiguration): Promise<CurrentSettings> {
+  switch (kept.kind) {
+    case "none":
+      return { kind: "valid", settings: DEFAULT_SETTINGS };
+    case "value": {
+      const { readSettings } = await import("./settings_schema.ts");
+      const reading = readSettings(kept.value);
+      return reading.kind === "valid"
+        ? reading
+        : { kind: "invalid", where: kept.where, errors: reading.errors };
+    }
+    case "unusable":
+    default:
+      return invalid(kept.where, `a usable file, but ${kept.problem}`);
+  }
 }
 
 /** Names a configuration file by its scope. */
