@@ -15,6 +15,7 @@ const SECTIONS: Readonly<Record<string, number>> = {
   G: 11,
   S: 2,
   C: 6,
+  A: 2,
 };
 
 /** The ids of the rules, such as `P6.3`; every one of them must be cited by a test. */

@@ -163,6 +163,21 @@ describe("the directions of imports", () => {
     ).to.be.at.most(3);
   });
 
+  it("lets no adapter decide anything, and the plugin know no host [A1, A2]", () => {
+    const adapters = support.filter(({ from }) => from.startsWith("release-support/adapters/"));
+    const deciding = /^helpers\/(?:decision\/(?!evidence)|preflight\/|binding\/(?!names))/;
+    expect(adapters.filter(({ to }) => deciding.test(to)).map(shown)).to.deep.equal([]);
+    const hosts = /\b(?:opencode|gemini|claude|openclaw|mariozechner)\b/i;
+    const plugin = ["helpers", "extensions"].flatMap((folder) =>
+      readdirSync(join(packageRoot, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => file.endsWith(".ts"))
+        .map((file) => join(folder, file)),
+    );
+    expect(plugin.filter((file) => hosts.test(readFileSync(join(packageRoot, file), "utf8")))).to.deep.equal(
+      [],
+    );
+  });
+
   it("lets the host and the guarded agent know neither tests nor commands [H10]", () => {
     const inner = support.filter(({ from }) => /^release-support\/(?:host|guarded-agent)\//.test(from));
     const outward = inner.filter(
