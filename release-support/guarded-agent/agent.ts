@@ -1,21 +1,45 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { setMaxListeners } from "node:events";
 
 import { runLoop } from "./agent_loop.ts";
 import type { LoopParts } from "./agent_loop.ts";
 import { readRecord } from "./arguments.ts";
 import { abortable, Scope } from "./cancellation.ts";
-import { GuardedAgentError } from "./errors.ts";
+import { Conversation } from "./conversation.ts";
+import { GuardedAgentError, withTrace } from "./errors.ts";
 import { Guard } from "./guard.ts";
+import { readHistory } from "./history.ts";
 import type { McpConnection } from "./mcp_connection.ts";
 import { publicNetwork } from "./network.ts";
 import type { Network } from "./network.ts";
 import { openEndpoints } from "./open_endpoints.ts";
 import { readOptions, readSignal } from "./options.ts";
 import type { GuardedMcpAgentOptions } from "./options.ts";
+import type { Message } from "./prompt_executor.ts";
+import type { RunTrace } from "./run_trace.ts";
 import { ToolRegistry } from "./tool_registry.ts";
+import type { OfferedTool } from "./tool_registry.ts";
 
 interface AgentParts extends LoopParts {
   readonly connections: readonly McpConnection[];
+}
+
+/** What may be said about one run. */
+export interface RunOptions {
+  /**
+   * Cancels this run: its requests are cut off and nothing is called afterwards. What a tool had already begun on its
+   * server may go on there. An executor that ignores the signal is not waited for.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** Earlier messages, which come before the task: the `trace.messages` of an earlier run, for example. */
+  readonly history?: readonly Message[] | undefined;
+}
+
+/** What a run gave. */
+export interface RunResult {
+  /** The model's answer. */
+  readonly answer: string;
+  readonly trace: RunTrace;
 }
 
 /** Only this module makes handles. */
@@ -61,27 +85,36 @@ export class GuardedMcpAgent {
   /**
    * Works on a task until the model answers. Runs of one agent come one after another, in the order of the calls.
    *
-   * @param task - the first message to the model
-   * @param options - `signal` cancels this run: its requests are cut off and nothing is called afterwards. What a tool
-   * had already begun on its server may go on there. An executor that ignores the signal is not waited for.
-   * @returns the model's answer
+   * @param task - the next message to the model
+   * @returns the model's answer, and what happened on the way
    * @throws GuardedAgentError `iteration_limit` or `closed`; the reason of `signal`; TypeError for a wrong argument or
-   * model turn; whatever the executor throws
+   * model turn; whatever the executor throws. `traceOf` tells what happened until then (SPEC G13).
    */
-  async run(task: string, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<string> {
+  async run(task: string, options: RunOptions = {}): Promise<RunResult> {
     if (typeof task !== "string") throw new TypeError("task: expected a string");
-    const signal = readSignal("signal", readRecord("options", options, ["signal"]).signal);
+    const given = readRecord("options", options, ["signal", "history"]);
+    const signal = readSignal("signal", given.signal);
+    const conversation = new Conversation(readHistory(given.history), task);
     const scope = new Scope([this.#lifetime.signal, ...(signal === null ? [] : [signal])]);
     const [before, end] = [this.#tail, new Latch()];
     // Who gives up waiting does not let the next one pass those who are still before it.
     this.#tail = before.then(() => end.opened);
     try {
       await abortable(before, scope.signal);
-      return await runLoop(this.#parts, task, scope.signal);
+      const answer = await runLoop(this.#parts, conversation, scope.signal);
+      return Object.freeze({ answer, trace: conversation.trace() });
+    } catch (error) {
+      const isReason = signal?.aborted === true && error === signal.reason;
+      throw withTrace(error, conversation.trace(), !isReason);
     } finally {
       scope.end();
       end.open();
     }
+  }
+
+  /** The tools that the model is offered, with the endpoint that each belongs to. Names and texts are their servers'. */
+  tools(): readonly OfferedTool[] {
+    return this.#parts.registry.offered;
   }
 
   /**
@@ -93,6 +126,11 @@ export class GuardedMcpAgent {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  /** The same as {@link close}: for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   async #close(): Promise<void> {
@@ -112,8 +150,8 @@ export async function createOn(network: Network, options: GuardedMcpAgentOptions
   const endpoints = await openEndpoints(settings, network);
   return handleOf({
     settings,
-    registry: new ToolRegistry(endpoints),
-    guard: new Guard(settings.policy, network, settings.onObservation),
+    registry: new ToolRegistry(endpoints, settings.bounds),
+    guard: new Guard(settings, network),
     connections: endpoints.map(({ connection }) => connection),
   });
 }

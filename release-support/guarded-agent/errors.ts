@@ -1,5 +1,4 @@
-// Not shared: the plugin reports to a host, this library to its caller. The codes of a failed request are the plugin's
-// (`RequestError`), restated, so that the public types need none of Node's; the compiler sees to it that none is missing.
+import type { RunTrace } from "./run_trace.ts";
 
 /** Each error of the agent in words of our own. */
 export const AGENT_ERRORS = {
@@ -24,47 +23,41 @@ export type GuardedAgentErrorCode = keyof typeof AGENT_ERRORS;
 export class GuardedAgentError extends Error {
   override readonly name = "GuardedAgentError";
   readonly code: GuardedAgentErrorCode;
+  /** Not a plain member: who prints the error prints no remote text. */
+  readonly #trace: RunTrace | null;
 
-  constructor(code: GuardedAgentErrorCode) {
+  constructor(code: GuardedAgentErrorCode, trace: RunTrace | null = null) {
     super(`${code}: ${AGENT_ERRORS[code]}`);
     this.code = code;
+    this.#trace = trace;
+  }
+
+  /** What happened in the run until then; `null` where there was no run. Holds untrusted data. */
+  get trace(): RunTrace | null {
+    return this.#trace;
   }
 }
 
-/** Each failure of a preflight in words of our own. */
-export const PREFLIGHT_ERRORS = {
-  deadline: "no complete answer within five seconds",
-  connect: "no connection to the Guild at a public address",
-  tls: "no trustworthy TLS connection to the Guild",
-  status: "the Guild answered with another status than 200",
-  redirect: "the Guild answered with a redirect, which is not followed",
-  encoding: "the Guild's answer is compressed, though that was not asked for",
-  content_type: "the Guild's answer is not application/json",
-  too_large: "the Guild's answer is larger than the limits",
-  truncated: "the Guild's answer broke off or is not HTTP",
-  cached: "the Guild's answer looks like one from a cache",
-  invalid_utf8: "the Guild's answer is not UTF-8",
-  invalid_json: "the Guild's answer is not one JSON document",
-  duplicate_member: "the Guild's answer names a member twice",
-  too_deep: "the Guild's answer is nested too deeply",
-  other_target: "the Guild's answer is about another URL",
-  unlisted_check: "the Guild's answer has a check that the pinned contract does not know",
-  inconsistent: "the Guild's answer contradicts the pinned contract or itself",
-} as const;
+/** Whatever else runs rejected with: an executor's error, the reason of a signal. */
+const foreign = new WeakMap<object, RunTrace>();
 
-/** Why a preflight gave no usable evidence: a closed list (SPEC G5). */
-export type GuardedPreflightError = keyof typeof PREFLIGHT_ERRORS;
+/**
+ * The error that a run rejects with, tied to its trace: the agent's own anew, since several runs may end for one cause,
+ * any other as it is.
+ */
+export function withTrace(error: unknown, trace: RunTrace, isOwn: boolean): unknown {
+  if (isOwn && error instanceof GuardedAgentError) return new GuardedAgentError(error.code, trace);
+  if (typeof error === "object" && error !== null) foreign.set(error, trace);
+  return error;
+}
 
-/** The codes for a body that breaks the contract. */
-export type ContractError = Exclude<
-  GuardedPreflightError,
-  | "deadline"
-  | "connect"
-  | "tls"
-  | "status"
-  | "redirect"
-  | "encoding"
-  | "content_type"
-  | "truncated"
-  | "cached"
->;
+/**
+ * What happened in the run that rejected with an error, until it did (SPEC G13): for a `GuardedAgentError` its own
+ * `trace`, and the same for an executor's error or the reason of a signal, which stay what they are. Holds untrusted data.
+ *
+ * @returns `null` where no run rejected with it, or it is no object; where several did, the last one's
+ */
+export function traceOf(error: unknown): RunTrace | null {
+  if (typeof error !== "object" || error === null) return null;
+  return foreign.get(error) ?? (error instanceof GuardedAgentError ? error.trace : null);
+}

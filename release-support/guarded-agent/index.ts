@@ -3,14 +3,18 @@
  * that it owns. This file is the public API; nothing else of this folder is.
  */
 export { GuardedMcpAgent } from "./agent.ts";
+export type { RunOptions, RunResult } from "./agent.ts";
+export type { CallDecision, DenialReason } from "./call_decision.ts";
+export type { RunTrace } from "./run_trace.ts";
 export type { GuardedAgentConfig, GuardedMcpAgentOptions } from "./options.ts";
 export { PublicMcpEndpoint } from "./public_endpoint.ts";
-export type { DisclosureConsent } from "./public_endpoint.ts";
+export type { DisclosureConsent, EndpointOptions } from "./public_endpoint.ts";
 export { PreflightPolicy } from "./policy.ts";
 export type { AllowableVerdict, PolicyDecision, PolicyDenial, PreflightPolicyFields } from "./policy.ts";
 export type { PreflightObservation } from "./observation.ts";
-export { GuardedAgentError } from "./errors.ts";
-export type { GuardedAgentErrorCode, GuardedPreflightError } from "./errors.ts";
+export { GuardedAgentError, traceOf } from "./errors.ts";
+export type { GuardedAgentErrorCode } from "./errors.ts";
+export type { GuardedPreflightError } from "./preflight_errors.ts";
 export { PINNED_CONTRACT } from "./pinned_contract.ts";
 export { ScriptedPromptExecutor } from "./prompt_executor.ts";
 export type {
@@ -25,6 +29,7 @@ export type {
   ToolCallEnd,
   ToolDescription,
 } from "./prompt_executor.ts";
+export type { OfferedTool } from "./tool_registry.ts";
 export type { JsonValue } from "../../helpers/formats/strict_json.ts";
 export type {
   CheckName,

@@ -1,5 +1,5 @@
 import type { Statuses, Verdict } from "../../helpers/preflight/preflight_contract.ts";
-import type { GuardedPreflightError } from "./errors.ts";
+import type { GuardedPreflightError } from "./preflight_errors.ts";
 
 /** What was asked, whom, and when by this client's clock. The service signs nothing and vouches for no time. */
 interface RequestWindow {

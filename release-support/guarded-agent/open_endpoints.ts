@@ -4,6 +4,7 @@ import { McpConnection } from "./mcp_connection.ts";
 import type { Network } from "./network.ts";
 import type { AgentSettings } from "./options.ts";
 import { inParallel } from "./parallel.ts";
+import type { EndpointSettings } from "./public_endpoint.ts";
 import type { EndpointTools } from "./tool_registry.ts";
 
 /**
@@ -42,12 +43,12 @@ export async function openEndpoints(
 }
 
 async function openEndpoint(
-  endpoint: string,
+  endpoint: EndpointSettings,
   network: Network,
   signal: AbortSignal,
   opened: McpConnection[],
 ): Promise<EndpointTools> {
-  const connection = await McpConnection.open(endpoint, network, signal);
+  const connection = await McpConnection.open(endpoint.url, network, signal);
   opened.push(connection);
   return { endpoint, connection, tools: await connection.listTools(signal) };
 }

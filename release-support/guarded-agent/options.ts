@@ -1,9 +1,13 @@
 import { readNumber, readRecord } from "./arguments.ts";
-import type { ObservationCallback } from "./guard.ts";
+import type { CallDecision } from "./call_decision.ts";
+import type { GuardSettings } from "./guard.ts";
 import type { PreflightObservation } from "./observation.ts";
 import { PreflightPolicy } from "./policy.ts";
 import type { PromptExecutor } from "./prompt_executor.ts";
+import { LARGEST_BOUNDS } from "./prompt_bounds.ts";
+import type { PromptBounds } from "./prompt_bounds.ts";
 import { PublicMcpEndpoint } from "./public_endpoint.ts";
+import type { EndpointSettings } from "./public_endpoint.ts";
 
 /** Limits and words of one agent. */
 export interface GuardedAgentConfig {
@@ -15,6 +19,14 @@ export interface GuardedAgentConfig {
   readonly toolTimeoutSeconds?: number | undefined;
   /** How long opening all endpoints together may take, in seconds: above 0, up to 600; default 30. */
   readonly openTimeoutSeconds?: number | undefined;
+  /** How many preflights run at once, the others waiting in line: 1 to 64; default 32. */
+  readonly maxPreflights?: number | undefined;
+  /** How much of one tool's result the model gets, in characters: 1 to 262144, which is the default. */
+  readonly maxResultCharacters?: number | undefined;
+  /** How much of one tool's description the model gets, in characters: 1 to 8192, which is the default. */
+  readonly maxDescriptionCharacters?: number | undefined;
+  /** A tool with a longer schema (as JSON, in characters) is not offered: 1 to 65536, which is the default. */
+  readonly maxSchemaCharacters?: number | undefined;
 }
 
 /** What an agent is created from. All of it is read once: changing it afterwards changes nothing (SPEC G8). */
@@ -28,26 +40,47 @@ export interface GuardedMcpAgentOptions {
   readonly policy?: PreflightPolicy | undefined;
   /** Gets every preflight that was not cut off by a cancellation, for audit. Its data is untrusted; it is not waited for, and what it throws is ignored. */
   readonly onObservation?: ((observation: PreflightObservation) => void | Promise<void>) | undefined;
+  /**
+   * Gets every decision about a call, allow and deny, before the call is sent (SPEC G13). It only listens: it is not
+   * waited for, and what it throws is ignored, so that a denied call stays denied and one that is not denied is sent.
+   * To keep a call from being sent, abort its run in here. Its observation is untrusted.
+   */
+  readonly onDecision?: ((decision: CallDecision) => void | Promise<void>) | undefined;
   /** Cancels the creation. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** The options, checked and copied. */
-export interface AgentSettings {
+export interface AgentSettings extends GuardSettings {
   readonly execute: PromptExecutor["execute"];
   readonly closeExecutor: PromptExecutor["close"];
   readonly maxIterations: number;
   readonly systemPrompt: string | null;
   readonly toolTimeoutSeconds: number;
   readonly openTimeoutSeconds: number;
-  readonly endpoints: readonly string[];
-  readonly policy: PreflightPolicy;
-  readonly onObservation: ObservationCallback;
+  readonly endpoints: readonly EndpointSettings[];
+  readonly bounds: PromptBounds;
   readonly signal: AbortSignal | null;
 }
 
-const OPTIONS = ["promptExecutor", "config", "endpoints", "policy", "onObservation", "signal"] as const;
-const CONFIG = ["maxIterations", "systemPrompt", "toolTimeoutSeconds", "openTimeoutSeconds"] as const;
+const OPTIONS = [
+  "promptExecutor",
+  "config",
+  "endpoints",
+  "policy",
+  "onObservation",
+  "onDecision",
+  "signal",
+] as const;
+const BOUNDS = ["maxResultCharacters", "maxDescriptionCharacters", "maxSchemaCharacters"] as const;
+const CONFIG = [
+  "maxIterations",
+  "systemPrompt",
+  "toolTimeoutSeconds",
+  "openTimeoutSeconds",
+  "maxPreflights",
+  ...BOUNDS,
+] as const;
 
 /**
  * Checks and copies a caller's options.
@@ -61,7 +94,8 @@ export function readOptions(options: GuardedMcpAgentOptions): AgentSettings {
     ...readConfig(given.config),
     endpoints: readEndpoints(given.endpoints),
     policy: readPolicy(given.policy),
-    onObservation: readCallback(given.onObservation),
+    onObservation: readCallback("onObservation", given.onObservation),
+    onDecision: readCallback("onDecision", given.onDecision),
     signal: readSignal("signal", given.signal),
   });
 }
@@ -88,9 +122,12 @@ function readExecutor(value: unknown): Pick<AgentSettings, "execute" | "closeExe
 
 function readConfig(
   value: unknown,
-): Pick<AgentSettings, "maxIterations" | "systemPrompt" | "toolTimeoutSeconds" | "openTimeoutSeconds"> {
+): Pick<
+  AgentSettings,
+  "maxIterations" | "systemPrompt" | "toolTimeoutSeconds" | "openTimeoutSeconds" | "maxPreflights" | "bounds"
+> {
   const config = readRecord("config", value, CONFIG);
-  const { systemPrompt, toolTimeoutSeconds = 60, openTimeoutSeconds = 30 } = config;
+  const { systemPrompt, toolTimeoutSeconds = 60, openTimeoutSeconds = 30, maxPreflights = 32 } = config;
   if (systemPrompt !== undefined && typeof systemPrompt !== "string") {
     throw new TypeError("config.systemPrompt: expected a string");
   }
@@ -99,15 +136,30 @@ function readConfig(
     systemPrompt: systemPrompt ?? null,
     toolTimeoutSeconds: readNumber("config.toolTimeoutSeconds", toolTimeoutSeconds, { max: 3600 }),
     openTimeoutSeconds: readNumber("config.openTimeoutSeconds", openTimeoutSeconds, { max: 600 }),
+    maxPreflights: readNumber("config.maxPreflights", maxPreflights, { max: 64, whole: true }),
+    bounds: readBounds(config),
   };
 }
 
-function readEndpoints(value: unknown): readonly string[] {
-  const urls = Array.isArray(value)
-    ? value.map((endpoint: unknown) => PublicMcpEndpoint.urlOf(endpoint))
+function readBounds(config: Readonly<Partial<Record<keyof PromptBounds, unknown>>>): PromptBounds {
+  const bound = (name: keyof PromptBounds) =>
+    readNumber(`config.${name}`, config[name] === undefined ? LARGEST_BOUNDS[name] : config[name], {
+      max: LARGEST_BOUNDS[name],
+      whole: true,
+    });
+  return Object.freeze({
+    maxResultCharacters: bound("maxResultCharacters"),
+    maxDescriptionCharacters: bound("maxDescriptionCharacters"),
+    maxSchemaCharacters: bound("maxSchemaCharacters"),
+  });
+}
+
+function readEndpoints(value: unknown): readonly EndpointSettings[] {
+  const given = Array.isArray(value)
+    ? value.map((endpoint: unknown) => PublicMcpEndpoint.settingsOf(endpoint))
     : [];
-  const known = urls.filter((url) => url !== null);
-  if (known.length === 0 || known.length < urls.length) {
+  const known = given.filter((endpoint) => endpoint !== null);
+  if (known.length === 0 || known.length < given.length) {
     throw new TypeError("endpoints: expected a list of one or more made by PublicMcpEndpoint.of");
   }
   return Object.freeze(known);
@@ -119,8 +171,8 @@ function readPolicy(value: unknown): PreflightPolicy {
   return value;
 }
 
-function readCallback(value: unknown): ObservationCallback {
+function readCallback(what: string, value: unknown): () => unknown {
   if (value === undefined) return () => undefined;
-  if (typeof value !== "function") throw new TypeError("onObservation: expected a function");
-  return value as ObservationCallback;
+  if (typeof value !== "function") throw new TypeError(`${what}: expected a function`);
+  return value as () => unknown;
 }

@@ -19,19 +19,36 @@ export interface ToolCall {
   /** The model's own name for this call; the result carries it. */
   readonly id: string;
   readonly name: string;
-  readonly arguments: JsonObject;
+  /** `null` where the model wrote something that is no JSON object: the call is then answered, not made. */
+  readonly arguments: JsonObject | null;
 }
 
 /**
  * How a tool call ended: with the tool's result (`result`, or `tool_error` where the tool says that it failed), or with
- * a fixed text of the agent: `denied` by the guard, `failed` on the way, `unknown_tool`, `not_run`.
+ * a fixed text of the agent: `denied` by the guard, `failed` on the way, `cancelled` with its run, or never sent
+ * because of an `unknown_tool`, `invalid_arguments`, or a limit (`not_run`).
  */
-export type ToolCallEnd = "result" | "tool_error" | "denied" | "failed" | "unknown_tool" | "not_run";
+export type ToolCallEnd =
+  | "result"
+  | "tool_error"
+  | "denied"
+  | "failed"
+  | "cancelled"
+  | "unknown_tool"
+  | "invalid_arguments"
+  | "not_run";
 
 /** One message of the conversation that the model continues. */
 export type Message =
   | { readonly role: "system" | "user"; readonly text: string }
-  | { readonly role: "assistant"; readonly text: string; readonly calls: readonly ToolCall[] }
+  | {
+      readonly role: "assistant";
+      readonly text: string;
+      /** None in an answer. */
+      readonly calls: readonly ToolCall[];
+      /** What the executor gave with this turn, unchanged. */
+      readonly state: JsonValue;
+    }
   | {
       readonly role: "tool";
       readonly callId: string;
@@ -47,10 +64,18 @@ export interface Prompt {
   readonly tools: readonly ToolDescription[];
 }
 
-/** What the model says: the answer that ends the run, or tools to call. */
+/**
+ * What the model says: the answer that ends the run, or tools to call. `state` is JSON data of the executor's own, such
+ * as a provider's form of the turn with its signatures: it comes back unchanged with the turn's message (SPEC G14).
+ */
 export type ModelTurn =
-  | { readonly kind: "answer"; readonly text: string }
-  | { readonly kind: "tool_calls"; readonly text?: string | undefined; readonly calls: readonly ToolCall[] };
+  | { readonly kind: "answer"; readonly text: string; readonly state?: JsonValue | undefined }
+  | {
+      readonly kind: "tool_calls";
+      readonly text?: string | undefined;
+      readonly calls: readonly ToolCall[];
+      readonly state?: JsonValue | undefined;
+    };
 
 /**
  * The caller's model. It belongs to one agent alone, which closes it (SPEC G3, G11). Requests that it makes by itself

@@ -7,6 +7,19 @@ export interface DisclosureConsent {
   readonly discloseEndpointToAgentGuild: true;
 }
 
+/** The caller's consent, and what else may be said about an endpoint. */
+export interface EndpointOptions extends DisclosureConsent {
+  /** The only tools of this server that the model is offered, by name; all of them if left out. */
+  readonly tools?: readonly string[] | undefined;
+}
+
+/** An endpoint, checked and copied. */
+export interface EndpointSettings {
+  readonly url: string;
+  /** `null`: all that the server has. */
+  readonly tools: ReadonlySet<string> | null;
+}
+
 /** Segments of RFC 3986 without percent escapes, none of them empty but the last: one spelling, one meaning. */
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*\/?$/;
 
@@ -15,11 +28,12 @@ const PLAIN_PATH = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*\/?$/;
  * produced, and never one with a secret in its path: no syntax can recognise that.
  */
 export class PublicMcpEndpoint {
-  readonly #url: string;
+  readonly #settings: EndpointSettings;
 
   // The checks are in here, not in `of`: outside of TypeScript nothing keeps a caller from using `new`.
-  private constructor(url: string, consent: DisclosureConsent) {
-    const { discloseEndpointToAgentGuild } = readRecord("consent", consent, ["discloseEndpointToAgentGuild"]);
+  private constructor(url: string, options: EndpointOptions) {
+    const given = readRecord("consent", options, ["discloseEndpointToAgentGuild", "tools"]);
+    const { discloseEndpointToAgentGuild, tools } = given;
     if (discloseEndpointToAgentGuild !== true) {
       throw new TypeError(
         "discloseEndpointToAgentGuild: expected true, since every guarded call tells the Agent Guild this URL",
@@ -31,7 +45,7 @@ export class PublicMcpEndpoint {
         `url: refused (${problem}); expected a public https URL with a plain path, without credentials, query or fragment`,
       );
     }
-    this.#url = url;
+    this.#settings = Object.freeze({ url, tools: readToolNames(tools) });
     Object.freeze(this);
   }
 
@@ -40,22 +54,32 @@ export class PublicMcpEndpoint {
    *
    * @param url - a public `https` URL as the URL standard serialises it (letter case of the host, `:443` and an empty
    * path aside), with a path of plain segments
-   * @param consent - `{ discloseEndpointToAgentGuild: true }`
+   * @param options - `{ discloseEndpointToAgentGuild: true }`, and by choice the tools that the model is offered
    * @throws TypeError without consent, or for any other URL; the message never repeats the URL
    */
-  static of(url: string, consent: DisclosureConsent): PublicMcpEndpoint {
-    return new PublicMcpEndpoint(url, consent);
+  static of(url: string, options: EndpointOptions): PublicMcpEndpoint {
+    return new PublicMcpEndpoint(url, options);
   }
 
-  /** The URL of an endpoint made by `of`; `null` for any other value. */
-  static urlOf(value: unknown): string | null {
-    return typeof value === "object" && value !== null && #url in value ? value.#url : null;
+  /** What an endpoint made by `of` says; `null` for any other value. */
+  static settingsOf(value: unknown): EndpointSettings | null {
+    return typeof value === "object" && value !== null && #settings in value ? value.#settings : null;
   }
 
   /** The URL exactly as given. */
   get url(): string {
-    return this.#url;
+    return this.#settings.url;
   }
+}
+
+function readToolNames(value: unknown): ReadonlySet<string> | null {
+  if (value === undefined) return null;
+  const names: readonly unknown[] = Array.isArray(value) ? value : [];
+  const texts = names.filter((name) => typeof name === "string");
+  if (texts.length === 0 || texts.length < names.length) {
+    throw new TypeError("tools: expected a list of one tool name or more");
+  }
+  return new Set(texts);
 }
 
 function problemOf(url: unknown): string | null {

@@ -4,7 +4,7 @@ import { readPreflightAnswer } from "../../helpers/preflight/preflight_contract.
 import type { Statuses, Verdict } from "../../helpers/preflight/preflight_contract.ts";
 import { readStrictJson } from "../../helpers/formats/strict_json.ts";
 import type { JsonProblem, JsonValue } from "../../helpers/formats/strict_json.ts";
-import type { ContractError } from "./errors.ts";
+import type { ContractError } from "./preflight_errors.ts";
 
 /** The largest body that is read, in bytes (SPEC G5). */
 export const MAX_BODY_BYTES = 65_536;

@@ -4,7 +4,7 @@ import { requestJson } from "../../helpers/preflight/guild_request.ts";
 import type { GuildResponse } from "../../helpers/preflight/guild_request.ts";
 import { cacheHeadersOf, looksCached } from "./cache_signs.ts";
 import { Scope } from "./cancellation.ts";
-import type { GuardedPreflightError } from "./errors.ts";
+import type { GuardedPreflightError } from "./preflight_errors.ts";
 import type { Network } from "./network.ts";
 import type { PreflightObservation } from "./observation.ts";
 import { screenedLookup } from "./screened_lookup.ts";

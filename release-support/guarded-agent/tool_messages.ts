@@ -1,11 +1,13 @@
 // Not shared: the plugin's denial tells of a host's configuration. The words here are the agent's own.
 import { CHECKS } from "../../helpers/preflight/preflight_contract.ts";
-import { PREFLIGHT_ERRORS } from "./errors.ts";
-import type { DenialReason, GuardDecision } from "./guard.ts";
+import { PREFLIGHT_ERRORS } from "./preflight_errors.ts";
+import type { CallDenial, DenialReason } from "./call_decision.ts";
 import type { CallOutcome } from "./mcp_connection.ts";
+import { boundResult } from "./prompt_bounds.ts";
 import type { Message, ToolCall, ToolCallEnd } from "./prompt_executor.ts";
 
-type ToolMessage = Extract<Message, { role: "tool" }>;
+/** What became of a call, as the model reads it. */
+export type ToolMessage = Extract<Message, { role: "tool" }>;
 
 const REASONS: Readonly<Record<DenialReason, string>> = {
   do_not_delegate: "the Guild's verdict on the tool's endpoint is do_not_delegate, which no policy overrides",
@@ -17,26 +19,39 @@ const REASONS: Readonly<Record<DenialReason, string>> = {
   evidence_unavailable: "there is no usable evidence about the tool's endpoint",
 };
 
-const FIXED: Readonly<Record<Exclude<ToolCallEnd, "result" | "tool_error" | "denied">, string>> = {
-  failed:
+/** How calls end that the tool itself says nothing about, and what the model is told. */
+const FIXED = {
+  failed: [
+    "failed",
     "The tool call was sent but gave no usable result. Whether the tool did its work is not known: do not assume either.",
-  unknown_tool: "There is no tool of that name. Nothing was sent. Use one of the tools that are offered.",
-  not_run: "Too many tool calls in one turn. This one was not sent. Ask for fewer at a time.",
-};
+  ],
+  cancelled: [
+    "cancelled",
+    "The run was cancelled before this call had ended. Whether the tool did its work is not known: do not assume either.",
+  ],
+  unknown_tool: [
+    "unknown_tool",
+    "There is no tool of that name. Nothing was sent. Use one of the tools that are offered.",
+  ],
+  invalid_arguments: [
+    "invalid_arguments",
+    "The arguments are not one JSON object. Nothing was sent. Write them again, as the tool's schema has them.",
+  ],
+  too_many: ["not_run", "Too many tool calls in one turn. This one was not sent. Ask for fewer at a time."],
+  last_turn: ["not_run", "This call was not sent: the run had no turn left in which to read its result."],
+} as const satisfies Readonly<Record<string, readonly [ToolCallEnd, string]>>;
 
 /** The message for a call that ended without the tool's own result, in fixed words. */
-export function fixedMessage(call: ToolCall, end: keyof typeof FIXED): ToolMessage {
-  return messageOf(call, end, FIXED[end]);
+export function fixedMessage(call: ToolCall, why: keyof typeof FIXED): ToolMessage {
+  const [end, text] = FIXED[why];
+  return messageOf(call, end, text);
 }
 
 /**
  * The message for a denied call: fixed words and the names of checks, statuses, verdicts and errors. No remote string
  * gets into it (SPEC G6).
  */
-export function denialMessage(
-  call: ToolCall,
-  denial: Extract<GuardDecision, { kind: "denied" }>,
-): ToolMessage {
+export function denialMessage(call: ToolCall, denial: CallDenial): ToolMessage {
   const { reason, checks, observation } = denial;
   const lines = [`The tool call was blocked before it was sent: ${REASONS[reason]}.`, `Reason: ${reason}`];
   if (observation.kind === "answered") {
@@ -50,10 +65,11 @@ export function denialMessage(
   return messageOf(call, "denied", lines.join("\n"));
 }
 
-/** The message for a call that was made. */
-export function outcomeMessage(call: ToolCall, outcome: CallOutcome): ToolMessage {
+/** The message for a call that was made; of a long result as much as `maxCharacters` allow. */
+export function outcomeMessage(call: ToolCall, outcome: CallOutcome, maxCharacters: number): ToolMessage {
   if (outcome.kind !== "result") return fixedMessage(call, "failed");
-  const { isError, content, structuredContent } = outcome;
+  const { isError } = outcome;
+  const { content, structuredContent } = boundResult(outcome, maxCharacters);
   const end = isError ? "tool_error" : "result";
   return Object.freeze({ role: "tool", callId: call.id, tool: call.name, end, content, structuredContent });
 }

@@ -1,5 +1,8 @@
 import type { McpConnection } from "./mcp_connection.ts";
+import { boundDescription } from "./prompt_bounds.ts";
+import type { PromptBounds } from "./prompt_bounds.ts";
 import type { ToolDescription } from "./prompt_executor.ts";
+import type { EndpointSettings } from "./public_endpoint.ts";
 
 /** A tool together with the one connection that it is called on and the endpoint that the guard asks about. */
 export interface RegisteredTool {
@@ -8,9 +11,14 @@ export interface RegisteredTool {
   readonly connection: McpConnection;
 }
 
+/** A tool as the model is offered it, and the URL of the endpoint that it belongs to. */
+export interface OfferedTool extends ToolDescription {
+  readonly endpoint: string;
+}
+
 /** The tools of one endpoint, in the order of its list. */
 export interface EndpointTools {
-  readonly endpoint: string;
+  readonly endpoint: EndpointSettings;
   readonly connection: McpConnection;
   readonly tools: readonly ToolDescription[];
 }
@@ -19,19 +27,25 @@ export interface EndpointTools {
 export class ToolRegistry {
   /** What the model is offered, in the order of registration. */
   readonly descriptions: readonly ToolDescription[];
+  readonly offered: readonly OfferedTool[];
   readonly #tools: ReadonlyMap<string, RegisteredTool>;
 
   /** @param endpoints - in the order in which they are registered */
-  constructor(endpoints: readonly EndpointTools[]) {
+  constructor(endpoints: readonly EndpointTools[], bounds: PromptBounds) {
     const byName = new Map<string, RegisteredTool>();
     for (const { endpoint, connection, tools } of endpoints) {
-      for (const description of tools) {
-        if (byName.has(description.name)) continue;
-        byName.set(description.name, Object.freeze({ description, endpoint, connection }));
+      for (const tool of tools) {
+        const description = boundDescription(tool, bounds);
+        if (description === null || byName.has(tool.name)) continue;
+        if (endpoint.tools !== null && !endpoint.tools.has(tool.name)) continue;
+        byName.set(tool.name, Object.freeze({ description, endpoint: endpoint.url, connection }));
       }
     }
     this.#tools = byName;
     this.descriptions = Object.freeze([...byName.values()].map((tool) => tool.description));
+    this.offered = Object.freeze(
+      [...byName.values()].map(({ description, endpoint }) => Object.freeze({ ...description, endpoint })),
+    );
   }
 
   /** The tool of exactly that name. */

@@ -11,7 +11,7 @@ import type { PreflightBody } from "./preflight_bodies.ts";
 import { probeTarget } from "./probe.ts";
 import type { ProbeSettings } from "./probe.ts";
 import { REQUEST_MS } from "./probe_request.ts";
-import { ProbeSlots } from "./probe_slots.ts";
+import { Slots } from "../slots.ts";
 import { preflightReport } from "./report.ts";
 
 /** One preflight that the service has made. */
@@ -76,7 +76,7 @@ export async function startLiveGuild(options: LiveGuildOptions = {}): Promise<Li
     ca: options.ca ?? null,
     requestMs,
   };
-  const guild = new LiveGuildService(settings, new ProbeSlots(concurrency), options.onPreflight);
+  const guild = new LiveGuildService(settings, new Slots(concurrency), options.onPreflight);
   await guild.listen(port, host);
   guild.closeOn(signal);
   return guild;
@@ -97,7 +97,7 @@ class LiveGuildService implements LiveGuild {
   origin = "";
   requests = 0;
   readonly #settings: ProbeSettings;
-  readonly #slots: ProbeSlots;
+  readonly #slots: Slots;
   readonly #onPreflight: (preflight: LivePreflight) => void;
   readonly #server: Server;
   /** Requests that are being answered: how to end each, and when it has ended. */
@@ -106,7 +106,7 @@ class LiveGuildService implements LiveGuild {
 
   constructor(
     settings: ProbeSettings,
-    slots: ProbeSlots,
+    slots: Slots,
     onPreflight: (preflight: LivePreflight) => void = () => undefined,
   ) {
     this.#settings = settings;

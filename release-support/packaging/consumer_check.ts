@@ -9,11 +9,11 @@ import { packageRoot } from "./package_root.ts";
 
 /** Uses every part of the public API; each `@ts-expect-error` is a mistake that the types must catch. */
 const PROGRAM = `
-import { GuardedAgentError, GuardedMcpAgent, PINNED_CONTRACT, PreflightPolicy, PublicMcpEndpoint, ScriptedPromptExecutor } from "agent-guild-preflight/guarded-agent";
-import type { GuardedMcpAgentOptions, ModelTurn, PreflightObservation, Prompt, PromptExecutor } from "agent-guild-preflight/guarded-agent";
+import { GuardedAgentError, GuardedMcpAgent, PINNED_CONTRACT, PreflightPolicy, PublicMcpEndpoint, ScriptedPromptExecutor, traceOf } from "agent-guild-preflight/guarded-agent";
+import type { GuardedMcpAgentOptions, ModelTurn, PreflightObservation, Prompt, PromptExecutor, RunResult } from "agent-guild-preflight/guarded-agent";
 
 const url = "https://mcp.invalid-host.example.com/mcp";
-const endpoint: PublicMcpEndpoint = PublicMcpEndpoint.of(url, { discloseEndpointToAgentGuild: true });
+const endpoint: PublicMcpEndpoint = PublicMcpEndpoint.of(url, { discloseEndpointToAgentGuild: true, tools: ["search"] });
 const policy: PreflightPolicy = PreflightPolicy.of({
   requiredProven: ["endpoint_reachable"],
   allowedVerdicts: ["no_failed_checks", "delegate_with_caution"],
@@ -34,6 +34,7 @@ const options: GuardedMcpAgentOptions = {
   endpoints: [endpoint],
   policy,
   onObservation: (observation) => void audit(observation),
+  onDecision: ({ runId, decision, reason }) => void [runId, decision === "deny" ? reason : "sent"],
   signal: AbortSignal.abort(new Error("nothing is connected to")),
 };
 
@@ -62,6 +63,14 @@ expectTypeError(() => new GuardedMcpAgent());
 // @ts-expect-error an endpoint is more than its URL
 const look: PublicMcpEndpoint = { url };
 expectTypeError(() => PublicMcpEndpoint.of("https://127.0.0.1/mcp", { discloseEndpointToAgentGuild: true }));
+
+async function twice(agent: GuardedMcpAgent): Promise<string> {
+  const { answer, trace }: RunResult = await agent.run("first");
+  const second = await agent.run("second", { history: trace.messages }).catch((error: unknown) => traceOf(error)?.runId);
+  await agent[Symbol.asyncDispose]();
+  return [answer, second, ...agent.tools().map(({ name, endpoint }) => name + endpoint)].join();
+}
+if (typeof twice !== "function") throw new Error("unreachable");
 
 const aborted = await GuardedMcpAgent.create(options).then(() => "created", (error: Error) => error.message);
 if (aborted !== "nothing is connected to") throw new Error("creation was not cancelled: " + aborted);

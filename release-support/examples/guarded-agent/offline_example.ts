@@ -54,7 +54,11 @@ try {
     },
   );
   try {
-    console.log(`answer: ${await agent.run("Search for passports.")}`);
+    const { answer, trace } = await agent.run("Search for passports.");
+    console.log(`answer: ${answer}`);
+    for (const { tool, decision, reason } of trace.decisions) {
+      console.log(`decision about a call of ${tool}: ${decision} (${reason})`);
+    }
   } finally {
     await agent.close();
   }

@@ -43,7 +43,7 @@ describe("guarded agent: concurrency and cancellation", () => {
     const executor = new EndlessExecutor();
     const agent = await bench.agent(guild, { endpoints: [endpointOf(server)], promptExecutor: executor });
     const tasks = Array.from({ length: 8 }, (_, index) => `task ${index}`);
-    expect(await Promise.all(tasks.map((task) => agent.run(task)))).to.deep.equal(
+    expect(await Promise.all(tasks.map(async (task) => (await agent.run(task)).answer))).to.deep.equal(
       tasks.map((task) => `answer to ${task}`),
     );
     expect(executor.log).to.deep.equal(tasks.flatMap((task) => [`${task}: call`, `${task}: answer`]));
@@ -151,7 +151,7 @@ describe("guarded agent: concurrency and cancellation", () => {
       const agent = await bench.agent(guild, { endpoints: [endpointOf(server)], promptExecutor: executor });
       expect(await rejection(agent.run("go", { signal: controller.signal }))).to.equal(reason);
       answer(calling(["search", "x"]));
-      expect(await agent.run("next")).to.equal("next");
+      expect((await agent.run("next")).answer).to.equal("next");
       expect([guild.requests.length, server.toolCalls.length]).to.deep.equal([0, 0]);
     });
 
@@ -188,7 +188,7 @@ describe("guarded agent: concurrency and cancellation", () => {
       expect(await rejection(running)).to.equal(reason);
       await guild.waitForSocketClose();
       hold.release();
-      expect(await agent.run("next")).to.equal("next");
+      expect((await agent.run("next")).answer).to.equal("next");
       expect(server.toolCalls).to.have.length(0);
     });
 
@@ -229,7 +229,7 @@ describe("guarded agent: concurrency and cancellation", () => {
       controller.abort(reason);
       expect(await rejection(run)).to.equal(reason);
       expect(await cancelled).to.deep.equal(["cancelled"]);
-      expect(await agent.run("next")).to.equal("next");
+      expect((await agent.run("next")).answer).to.equal("next");
       expect(server.toolCalls).to.have.length(1);
     });
 

@@ -169,12 +169,20 @@ describe("guarded agent: creation", () => {
       ["config.maxIterations", { ...good, config: { maxIterations: "3" } }],
       ["config.toolTimeoutSeconds", { ...good, config: { maxIterations: 1, toolTimeoutSeconds: Infinity } }],
       ["config.openTimeoutSeconds", { ...good, config: { maxIterations: 1, openTimeoutSeconds: -1 } }],
+      ["config.maxPreflights", { ...good, config: { maxIterations: 1, maxPreflights: 65 } }],
+      ["config.maxResultCharacters", { ...good, config: { maxIterations: 1, maxResultCharacters: 262_145 } }],
+      [
+        "config.maxDescriptionCharacters",
+        { ...good, config: { maxIterations: 1, maxDescriptionCharacters: 0 } },
+      ],
+      ["config.maxSchemaCharacters", { ...good, config: { maxIterations: 1, maxSchemaCharacters: null } }],
       ["config.systemPrompt", { ...good, config: { maxIterations: 1, systemPrompt: 7 } }],
       ["endpoints", { ...good, endpoints: [] }],
       ["endpoints", { ...good, endpoints: ["https://s3cret.example.com/mcp"] }],
       ["endpoints", { ...good, endpoints: [{ url: "https://s3cret.example.com/mcp" }] }],
       ["policy", { ...good, policy: { allowedVerdicts: ["no_failed_checks"] } }],
       ["onObservation", { ...good, onObservation: "s3cret" }],
+      ["onDecision", { ...good, onDecision: "s3cret" }],
       ["signal", { ...good, signal: {} }],
     ];
     for (const [name, options] of wrong) {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 
 import { expect } from "chai";
 
-import { AGENT_ERRORS, PREFLIGHT_ERRORS } from "../../../guarded-agent/errors.ts";
+import { AGENT_ERRORS } from "../../../guarded-agent/errors.ts";
+import { PREFLIGHT_ERRORS } from "../../../guarded-agent/preflight_errors.ts";
 import { packageRoot } from "../../../packaging/package_root.ts";
 
 /** What the section must say, each as the texts that say it. */

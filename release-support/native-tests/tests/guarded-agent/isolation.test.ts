@@ -70,7 +70,7 @@ describe("guarded agent: isolation", () => {
       const executor = new ScriptedPromptExecutor([answering("as agreed")]);
       const agent = await bench.agent(guild, { endpoints: [endpointOf(server)], promptExecutor: executor });
       executor.execute = async () => await Promise.resolve(answering("something else"));
-      expect(await agent.run("go")).to.equal("as agreed");
+      expect((await agent.run("go")).answer).to.equal("as agreed");
     });
 
     it("what the model was given: tools, schemas and messages are frozen [G8]", async () => {
@@ -176,7 +176,7 @@ describe("guarded agent: isolation", () => {
       expect(() => Object.assign(agent, { [name]: () => undefined }), name).to.throw(TypeError);
     }
     const methods = Reflect.ownKeys(GuardedMcpAgent.prototype);
-    expect(methods).to.have.members(["constructor", "run", "close"]);
+    expect(methods).to.have.members(["constructor", "run", "tools", "close", Symbol.asyncDispose]);
     const Constructor = GuardedMcpAgent as unknown as new (...parts: unknown[]) => unknown;
     expect(() => new Constructor()).to.throw(TypeError, "GuardedMcpAgent.create");
     expect(() => new Constructor(Symbol("inside"), {})).to.throw(TypeError, "GuardedMcpAgent.create");
@@ -191,6 +191,7 @@ describe("guarded agent: isolation", () => {
         "PreflightPolicy",
         "PublicMcpEndpoint",
         "ScriptedPromptExecutor",
+        "traceOf",
       ]);
     });
 

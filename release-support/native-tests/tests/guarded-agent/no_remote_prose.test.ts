@@ -95,7 +95,7 @@ describe("guarded agent: remote prose", () => {
     await fc.assert(
       fc.asyncProperty(statuses, hostile, async (found, words) => {
         guild.answer("*", answerWith(found, words));
-        const answer = await agent.run("go");
+        const { answer } = await agent.run("go");
         const prompt = JSON.stringify(executor.prompts.at(-1));
         expect(prompt).not.to.contain(MARK);
         expect(answer).to.equal("done");

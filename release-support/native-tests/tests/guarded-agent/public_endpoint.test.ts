@@ -81,6 +81,6 @@ describe("guarded agent: endpoint", () => {
     expect(() => new Constructor("https://127.0.0.1/mcp", consent)).to.throw(TypeError);
     const endpoint = PublicMcpEndpoint.of("https://mcp.example.com/mcp", consent);
     expect(() => Object.assign(endpoint, { url: "https://evil.example.com/" })).to.throw(TypeError);
-    expect(PublicMcpEndpoint.urlOf({ url: "https://mcp.example.com/mcp" })).to.equal(null);
+    expect(PublicMcpEndpoint.settingsOf({ url: "https://mcp.example.com/mcp" })).to.equal(null);
   });
 });

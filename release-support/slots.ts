@@ -1,5 +1,5 @@
 /** Lets only so many run at once; the others wait in line. */
-export class ProbeSlots {
+export class Slots {
   #free: number;
   readonly #line: (() => void)[] = [];
 
