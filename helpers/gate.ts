@@ -1,5 +1,6 @@
 import { currentSettings } from "./settings/current_settings.ts";
 import { denialText, configurationDenialText } from "./decision/denial.ts";
+import { tellConfigurationDenial, tellDecision } from "./decision/decision_channel.ts";
 import { recordDecision } from "./decision/evidence.ts";
 import { GUILD_ORIGIN, GuildPreflight } from "./preflight/guild_preflight.ts";
 import type { PreflightOutcome, PreflightQuestion } from "./preflight/guild_preflight.ts";
@@ -10,6 +11,7 @@ import type { QualifiedToolName } from "./binding/names.ts";
 import { decide } from "./decision/policy.ts";
 import type { Evidence } from "./decision/policy.ts";
 import type { Reason } from "./decision/decision.ts";
+import type { CurrentSettings } from "./settings/current_settings.ts";
 import type { Settings } from "./settings/settings.ts";
 
 /** One for all agents of the process: they share what was observed and the requests under way (SPEC P6.6, P6.7). */
@@ -28,9 +30,7 @@ export async function gate(agent: GateAgent): Promise<void> {
   if (call === null) return;
   const reading = await currentSettings(agent);
   agent.host.cancellation(agent).throwIfAborted();
-  if (reading.kind !== "valid") {
-    throw new agent.host.RepairableException(configurationDenialText(reading.where, reading.errors));
-  }
+  if (reading.kind !== "valid") return refuse(agent, call, reading);
   const approved = approvalFor(call, reading.settings);
   if (approved === null) return;
 
@@ -45,20 +45,29 @@ export async function gate(agent: GateAgent): Promise<void> {
   conclude(agent, call, confirmed, decision, outcome);
 }
 
+/** What stands where settings would, were the configuration usable. */
+type UnusableSettings = Exclude<CurrentSettings, { readonly kind: "valid" }>;
+
 /** What the operator approved for the server of a call, and the settings that say so. */
 interface Approved {
   readonly url: string;
   readonly settings: Settings;
 }
 
+/** A call of an MCP tool that has come to the gate. */
+interface GatedCall extends QualifiedToolName {
+  /** When it came, by a monotonic clock, in milliseconds. */
+  readonly begun: number;
+}
+
 /** The call, when the host vouches that its tool object is one of its own MCP tools (SPEC P1.3). */
-function vouchedMcpCall(agent: GateAgent): QualifiedToolName | null {
+function vouchedMcpCall(agent: GateAgent): GatedCall | null {
   const tool = agent.loopData.currentTool;
   const name = tool === null ? null : agent.host.vouchedMcpToolName(tool);
   if (name === null) return null;
   // A name without a server part is no protected server's; an unusable configuration denies it all the same (SPEC P3.2).
   const { server, tool: toolName } = splitToolName(name) ?? { server: "", tool: name };
-  return { server: normalizeServerName(server), tool: toolName };
+  return { server: normalizeServerName(server), tool: toolName, begun: performance.now() };
 }
 
 function approvalFor(call: QualifiedToolName, settings: Settings): Approved | null {
@@ -120,10 +129,17 @@ function deny(reason: Reason) {
   return { decision: "deny", reason } as const;
 }
 
-/** Records the decision once, and raises the denial if it is one (SPEC P9.3, P1.5). */
+/** Tells of a configuration that cannot be used, and denies the call for it (SPEC P3.2). */
+function refuse(agent: GateAgent, { begun, ...call }: GatedCall, reading: UnusableSettings): never {
+  const { where, errors, decisionLog: logFile } = reading;
+  tellConfigurationDenial(agent, { call, where, errors }, { logFile, tookMs: performance.now() - begun });
+  throw new agent.host.RepairableException(configurationDenialText(where, errors));
+}
+
+/** Records the decision once, tells of it, and raises the denial if it is one (SPEC P9.3, P9.5, P1.5). */
 function conclude(
   agent: GateAgent,
-  call: QualifiedToolName,
+  { begun, ...call }: GatedCall,
   { url, settings }: Approved,
   { decision, reason }: { readonly decision: "allow" | "deny"; readonly reason: Reason },
   outcome: PreflightOutcome | null,
@@ -140,6 +156,7 @@ function conclude(
     decidedAt: new Date(),
   };
   recordDecision(agent, decided);
+  tellDecision(agent, decided, { logFile: settings.decisionLog, tookMs: performance.now() - begun });
   if (decision !== "allow") {
     throw new agent.host.RepairableException(denialText(decided, agent.host.whereToLook));
   }

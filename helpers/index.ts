@@ -8,6 +8,9 @@ export { configurationIn, currentSettings, PLUGIN_NAME, settingsIn } from "./set
 export type { ConfigurationFiles, CurrentSettings } from "./settings/current_settings.ts";
 export { REASONS } from "./decision/decision.ts";
 export type { Decision, Reason } from "./decision/decision.ts";
+export { DECISION_CHANNEL } from "./decision/decision_channel.ts";
+export { EVENT_VERSION } from "./decision/decision_event.ts";
+export type { DecisionEvent, EvidenceSummary, UnusableConfiguration } from "./decision/decision_event.ts";
 export { configurationDenialText, denialText, redactEndpoint } from "./decision/denial.ts";
 export { isPublicHost, screenEndpoint } from "./binding/endpoint_screen.ts";
 export type { EndpointProblem, EndpointScreening } from "./binding/endpoint_screen.ts";

@@ -2,6 +2,7 @@ import type { GateAgent } from "../host.ts";
 import type { PreflightError, PreflightOutcome } from "../preflight/guild_preflight.ts";
 import type { JsonValue } from "../formats/strict_json.ts";
 import type { Verdict } from "../preflight/preflight_contract.ts";
+import type { Policy } from "../settings/settings.ts";
 import type { Decision, Reason } from "./decision.ts";
 import { redactEndpoint } from "./denial.ts";
 
@@ -80,14 +81,19 @@ function toRecord(decision: Decision): DecisionRecord {
     server: call.server,
     tool: call.tool,
     ...(reason === "ineligible_endpoint" ? {} : { endpoint }),
-    policy: {
-      required_proven: [...policy.requiredProven],
-      tolerate_unknown_required: policy.tolerateUnknownRequired,
-      on_caution: policy.onCaution,
-      on_unavailable: policy.onUnavailable,
-    },
+    policy: toPolicyRecord(policy),
     decided_at: decision.decidedAt.toISOString(),
     ...(outcome === null ? {} : { observation: toObservationRecord(outcome) }),
+  };
+}
+
+/** A policy under the names of the settings. */
+export function toPolicyRecord(policy: Policy): PolicyRecord {
+  return {
+    required_proven: [...policy.requiredProven],
+    tolerate_unknown_required: policy.tolerateUnknownRequired,
+    on_caution: policy.onCaution,
+    on_unavailable: policy.onUnavailable,
   };
 }
 
@@ -128,7 +134,12 @@ function toObservationRecord(outcome: PreflightOutcome): ObservationRecord {
   };
 }
 
-const LOGGABLE_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** A name where it is plain enough to be logged, else what stands for it: a tool's name is remote text (SPEC P9.4). */
+export function nameToShow(name: unknown, otherwise: string): string {
+  return typeof name === "string" && PLAIN_NAME.test(name) ? name : otherwise;
+}
 
 function toLogItem({ decision, reason, call, endpoint, outcome }: Decision) {
   const observation = outcome?.kind === "observation" ? outcome.observation : null;
@@ -139,8 +150,8 @@ function toLogItem({ decision, reason, call, endpoint, outcome }: Decision) {
     kvps: {
       decision,
       reason,
-      server: LOGGABLE_NAME.test(call.server) ? call.server : "<server>",
-      tool: LOGGABLE_NAME.test(call.tool) ? call.tool : "<tool>",
+      server: nameToShow(call.server, "<server>"),
+      tool: nameToShow(call.tool, "<tool>"),
       endpoint: reason === "ineligible_endpoint" ? null : redactEndpoint(endpoint),
       verdict: observation?.answer.verdict ?? null,
       observed_at: observation?.observedAt.toISOString() ?? null,

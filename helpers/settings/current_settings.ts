@@ -11,7 +11,7 @@ import type { SettingError, Settings } from "./settings.ts";
 export const PLUGIN_NAME = "agent_guild_preflight";
 
 /** SHA-256 of the `default_config.yaml` that ships. While the file is that one, its meaning is known unread. */
-export const SHIPPED_DEFAULT_SHA256 = "55a2b76060693555ac0ecff24b50ec10dd35400bf6aa43d5265e1f602e26647a";
+export const SHIPPED_DEFAULT_SHA256 = "965bc0f28f2fd045ba08cca7ec34042b7c8992e709dc4757b91a3748c23de628";
 
 /** The settings in force for one agent, or why there are none that can be trusted. */
 export type CurrentSettings =
@@ -21,6 +21,8 @@ export type CurrentSettings =
       /** Which file it is, in our own words: paths may hold names that are not fit to be shown. */
       readonly where: string;
       readonly errors: readonly SettingError[];
+      /** Where the denials are logged all the same: the setting `decision_log`, if that one can be read. */
+      readonly decisionLog: string | null;
     };
 
 /**
@@ -90,11 +92,11 @@ async function checked(kept: KeptConfiguration): Promise<CurrentSettings> {
     case "none":
       return { kind: "valid", settings: DEFAULT_SETTINGS };
     case "value": {
-      const { readSettings } = await import("./settings_schema.ts");
+      const { readDecisionLog, readSettings } = await import("./settings_schema.ts");
       const reading = readSettings(kept.value);
-      return reading.kind === "valid"
-        ? reading
-        : { kind: "invalid", where: kept.where, errors: reading.errors };
+      if (reading.kind === "valid") return reading;
+      const decisionLog = readDecisionLog(kept.value);
+      return { kind: "invalid", where: kept.where, errors: reading.errors, decisionLog };
     }
     case "unusable":
     default:
@@ -124,5 +126,5 @@ function isUntouchedDefault(found: FoundConfig): boolean {
 }
 
 function invalid(where: string, expected: string): CurrentSettings {
-  return { kind: "invalid", where, errors: [{ path: "", expected }] };
+  return { kind: "invalid", where, errors: [{ path: "", expected }], decisionLog: null };
 }

@@ -25,6 +25,8 @@ export interface Settings {
   readonly allowPrivateHosts: boolean;
   /** The local Guild of an offline test, or `null` for the production origin (SPEC P6.2). */
   readonly fixtureGuildOrigin: string | null;
+  /** The file that decisions are appended to, relative to the host root with `/`, or `null` for none (SPEC P9.5). */
+  readonly decisionLog: string | null;
 }
 
 /** One thing that is wrong with a configuration: where, and what was expected there. Never the value. */
@@ -53,4 +55,5 @@ export const DEFAULT_SETTINGS: Settings = Object.freeze({
   cacheTtlSeconds: 300,
   allowPrivateHosts: false,
   fixtureGuildOrigin: null,
+  decisionLog: null,
 });

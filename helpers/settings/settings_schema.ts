@@ -9,6 +9,11 @@ import type { SettingError, Settings, SettingsReading } from "./settings.ts";
 const FIXTURE_ORIGIN = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})$/;
 const PLAIN_KEY = /^[A-Za-z0-9_-]{1,64}$/;
 
+/** Longer paths no file system takes. */
+const MAX_PATH_BYTES = 1024;
+// Drives, streams and backslashes mean different places on different systems.
+const PLAIN_PART = /^[^\\/:\p{C}]+$/u;
+
 const allowOrDeny = z.nullish(z.enum(["allow", "deny"]));
 
 const policyShape = z.strictObject({
@@ -23,13 +28,18 @@ const policyShape = z.strictObject({
 // A schema of an object takes any object by itself; only a plain map may reach it.
 const policySchema = z.pipe(z.custom<z.input<typeof policyShape>>(isMap), policyShape);
 
+const decisionLogSetting = z.nullish(z.string().check(z.refine(isPlainPath)));
+
 const settingsShape = z.strictObject({
+  // For editors: where a JSON schema of this file lies. It means nothing here.
+  $schema: z.nullish(z.string()),
   protected_servers: z.nullish(z.custom<Record<string, unknown>>(isMap)),
   policy: z.nullish(policySchema),
   timeout_seconds: z.nullish(z.number().check(z.gt(0), z.lte(60))),
   cache_ttl_seconds: z.nullish(z.number().check(z.gte(0), z.lte(86_400))),
   allow_private_hosts: z.nullish(z.boolean()),
   fixture_guild_origin: z.nullish(z.string().check(z.refine(isFixtureOrigin))),
+  decision_log: decisionLogSetting,
 });
 
 const settingsSchema = z.pipe(z.custom<z.input<typeof settingsShape>>(isMap), settingsShape);
@@ -47,6 +57,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   cache_ttl_seconds: "a number from 0 to 86400",
   allow_private_hosts: "true or false",
   fixture_guild_origin: "http://127.0.0.1:PORT or http://[::1]:PORT, or null (offline tests only)",
+  decision_log:
+    "the path of a file below the host root, such as usr/decisions.jsonl: without . or .. as a part",
+  $schema: "the address of a JSON schema, as text",
 };
 
 /**
@@ -66,6 +79,19 @@ export function readSettings(value: unknown): SettingsReading {
   if (first !== undefined) return { kind: "invalid", errors: [first, ...others] };
   // zod copies the maps it knows and so drops an own `__proto__`; the map of servers is kept as it was given.
   return { kind: "valid", settings: complete(shape.data ?? {}) };
+}
+
+/**
+ * Reads the setting `decision_log` of a configuration that is invalid elsewhere: this one counts all the same where it is
+ * valid by itself, so that the denials can be looked up (SPEC P9.5).
+ *
+ * @param value - what the winning configuration file holds
+ * @returns the file, relative to the host root, or `null`
+ */
+export function readDecisionLog(value: unknown): string | null {
+  if (!isMap(value) || !Object.hasOwn(value, "decision_log")) return null;
+  const setting = decisionLogSetting.safeParse(value["decision_log"]);
+  return setting.success ? (setting.data ?? null) : null;
 }
 
 type Shape = z.infer<typeof settingsSchema>;
@@ -90,6 +116,7 @@ function complete(shape: Shape): Settings {
     cacheTtlSeconds: shape.cache_ttl_seconds ?? defaults.cacheTtlSeconds,
     allowPrivateHosts: shape.allow_private_hosts ?? defaults.allowPrivateHosts,
     fixtureGuildOrigin: shape.fixture_guild_origin ?? defaults.fixtureGuildOrigin,
+    decisionLog: shape.decision_log ?? defaults.decisionLog,
   };
 }
 
@@ -162,6 +189,15 @@ function distinct(errors: readonly SettingError[]): SettingError[] {
 function isFixtureOrigin(origin: string): boolean {
   const port = FIXTURE_ORIGIN.exec(origin)?.[1];
   return port !== undefined && Number(port) <= 65_535;
+}
+
+/** Whether a path stays below the folder that it is relative to, as far as that shows without looking (SPEC P9.5). */
+function isPlainPath(path: string): boolean {
+  const parts = path.split("/");
+  return (
+    Buffer.byteLength(path) <= MAX_PATH_BYTES &&
+    parts.every((part) => PLAIN_PART.test(part) && part.trim() !== "" && part !== "." && part !== "..")
+  );
 }
 
 // YAML can yield sets, dates, bytes and maps with keys that are no text: objects all, and none of them a map of settings.

@@ -8,7 +8,7 @@ const SECTIONS: Readonly<Record<string, number>> = {
   "P6.": 8,
   "P7.": 3,
   "P8.": 5,
-  "P9.": 4,
+  "P9.": 5,
   "P10.": 4,
   "P11.": 4,
   H: 10,

@@ -89,6 +89,23 @@ const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
   cache_ttl_seconds: ["0", "1", "0.5"],
   allow_private_hosts: ["true", "false"],
   fixture_guild_origin: [],
+  decision_log: [
+    "the text true",
+    "the text false",
+    "the text yes",
+    "the text 5",
+    "the text allow",
+    "the text null",
+  ],
+  $schema: [
+    "an empty text",
+    "the text true",
+    "the text false",
+    "the text yes",
+    "the text 5",
+    "the text allow",
+    "the text null",
+  ],
 };
 
 /** A configuration that sets one setting, named by its path. */
@@ -111,7 +128,7 @@ describe("the settings", () => {
           if (found === "valid") continue;
           expect(found, name).to.not.be.empty;
           for (const shown of found)
-            expect(shown, name).to.match(new RegExp(`^${path.replace(".", "\\.")}(?:\\.|$)`));
+            expect(shown, name).to.match(new RegExp(`^${path.replace(/[.$]/g, "\\$&")}(?:\\.|$)`));
         }
       });
     }
@@ -149,6 +166,7 @@ describe("the settings", () => {
         cacheTtlSeconds: 300,
         allowPrivateHosts: false,
         fixtureGuildOrigin: null,
+        decisionLog: null,
       });
     });
 
@@ -179,6 +197,11 @@ describe("the settings", () => {
       ["fixture_guild_origin", "http://127.0.0.1:1"],
       ["fixture_guild_origin", "http://127.0.0.1:65535"],
       ["fixture_guild_origin", "http://[::1]:8080"],
+      ["decision_log", "decisions.jsonl"],
+      ["decision_log", "usr/log files/décisions of today..jsonl"],
+      ["decision_log", ".hidden/...x"],
+      ["decision_log", "x".repeat(1024)],
+      ["$schema", "usr/plugins/agent_guild_preflight/config.schema.json"],
       ["protected_servers", { pub_server: SERVER_URL, other: SERVER_URL }],
       // Which URL may be approved is a matter of the binding.
       ["protected_servers", { pub_server: "not a URL" }],
@@ -208,6 +231,23 @@ describe("the settings", () => {
       ["policy.on_unavailable", "warn"],
       ["fixture_guild_origin", "https://guild.example.com"],
       ["fixture_guild_origin", "http://127.0.0.1:8080/"],
+      ["decision_log", ""],
+      ["decision_log", " "],
+      ["decision_log", "/var/log/decisions.jsonl"],
+      ["decision_log", "../decisions.jsonl"],
+      ["decision_log", "usr/../../decisions.jsonl"],
+      ["decision_log", "usr/.."],
+      ["decision_log", "./decisions.jsonl"],
+      ["decision_log", "usr//decisions.jsonl"],
+      ["decision_log", "usr/logs/"],
+      ["decision_log", "usr\\decisions.jsonl"],
+      ["decision_log", "C:/decisions.jsonl"],
+      ["decision_log", "decisions.jsonl\0"],
+      ["decision_log", "deci\nsions.jsonl"],
+      ["decision_log", "\u202egpj.snoisiced"],
+      ["decision_log", "x".repeat(1025)],
+      ["decision_log", "é".repeat(513)],
+      ["$schema", 5],
       ["protected_servers", { "": SERVER_URL }],
       ["protected_servers", { " \t": SERVER_URL }],
       ["protected_servers", { "Pub-Server": SERVER_URL, "pub server": SERVER_URL }],
@@ -311,7 +351,7 @@ describe("the settings", () => {
         if (reading.kind === "valid") return;
         expect(JSON.stringify(reading.errors)).to.not.match(/s3cret|7654321/);
         for (const { path } of reading.errors) {
-          expect(path).to.match(/^(?:(?:[A-Za-z0-9_-]{1,64}|<key \d+>)(?:\.|$))*$/);
+          expect(path).to.match(/^(?:(?:[A-Za-z0-9_-]{1,64}|\$schema|<key \d+>)(?:\.|$))*$/);
         }
       }),
     );

@@ -13,6 +13,8 @@ const names = fc.oneof(
     "cache_ttl_seconds",
     "allow_private_hosts",
     "fixture_guild_origin",
+    "decision_log",
+    "$schema",
   ),
   fc.constantFrom(
     "required_proven",
@@ -38,7 +40,7 @@ const anyConfiguration = fc.letrec<{ node: unknown }>((tie) => ({
 })).node;
 
 /** The shape of a path that an error may name: known settings, plain keys, or the place of a key. */
-const PATH = /^$|^(?:[A-Za-z0-9_-]{1,64}|<key \d+>)(?:\.(?:[A-Za-z0-9_-]{1,64}|<key \d+>)){0,2}$/;
+const PATH = /^$|^\$schema$|^(?:[A-Za-z0-9_-]{1,64}|<key \d+>)(?:\.(?:[A-Za-z0-9_-]{1,64}|<key \d+>)){0,2}$/;
 
 describe("settings, whatever they are", () => {
   it("are valid and complete, or have errors that name paths, and never throw [P3.1, P3.2]", () => {
