@@ -9,7 +9,7 @@ import { Conversation } from "./conversation.ts";
 import { GuardedAgentError, withTrace } from "./errors.ts";
 import { Guard } from "./guard.ts";
 import { readHistory } from "./history.ts";
-import type { McpConnection } from "./mcp_connection.ts";
+import type { EndpointSession } from "./endpoint_session.ts";
 import { publicNetwork } from "./network.ts";
 import type { Network } from "./network.ts";
 import { openEndpoints } from "./open_endpoints.ts";
@@ -21,7 +21,7 @@ import { ToolRegistry } from "./tool_registry.ts";
 import type { OfferedTool } from "./tool_registry.ts";
 
 interface AgentParts extends LoopParts {
-  readonly connections: readonly McpConnection[];
+  readonly connections: readonly EndpointSession[];
 }
 
 /** What may be said about one run. */

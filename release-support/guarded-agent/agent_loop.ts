@@ -81,7 +81,6 @@ async function toolCall(
   const decision = await guard.check(asked, signal);
   conversation.decided(decision);
   if (decision.decision !== "allow") return denialMessage(call, decision);
-  const { toolTimeoutSeconds, bounds } = settings;
-  const outcome = await tool.connection.call(description.name, call.arguments, signal, toolTimeoutSeconds);
-  return outcomeMessage(call, outcome, bounds.maxResultCharacters);
+  const outcome = await tool.connection.call(description.name, call.arguments, signal);
+  return outcomeMessage(call, outcome, settings.bounds.maxResultCharacters);
 }

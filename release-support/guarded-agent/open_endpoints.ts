@@ -1,6 +1,7 @@
 import { Scope } from "./cancellation.ts";
 import { GuardedAgentError } from "./errors.ts";
-import { McpConnection } from "./mcp_connection.ts";
+import { EndpointSession } from "./endpoint_session.ts";
+import type { SessionTimes } from "./endpoint_session.ts";
 import type { Network } from "./network.ts";
 import type { AgentSettings } from "./options.ts";
 import { inParallel } from "./parallel.ts";
@@ -15,17 +16,17 @@ import type { EndpointTools } from "./tool_registry.ts";
  * is closed again
  */
 export async function openEndpoints(
-  settings: Pick<AgentSettings, "endpoints" | "openTimeoutSeconds" | "signal">,
+  settings: Pick<AgentSettings, "endpoints" | "signal" | keyof SessionTimes>,
   network: Network,
 ): Promise<EndpointTools[]> {
   const parents = settings.signal === null ? [] : [settings.signal];
   const reason = new GuardedAgentError("open_deadline");
   const scope = new Scope(parents, { seconds: settings.openTimeoutSeconds, reason });
-  const opened: McpConnection[] = [];
+  const opened: EndpointSession[] = [];
   try {
     const endpoints = await inParallel(settings.endpoints, async (endpoint) => {
       try {
-        return await openEndpoint(endpoint, network, scope.signal, opened);
+        return await openEndpoint(endpoint, network, settings, scope.signal, opened);
       } catch (error) {
         // Its reason becomes that of all the others.
         scope.abort(error as Error);
@@ -45,10 +46,11 @@ export async function openEndpoints(
 async function openEndpoint(
   endpoint: EndpointSettings,
   network: Network,
+  times: SessionTimes,
   signal: AbortSignal,
-  opened: McpConnection[],
+  opened: EndpointSession[],
 ): Promise<EndpointTools> {
-  const connection = await McpConnection.open(endpoint.url, network, signal);
+  const connection = await EndpointSession.open(endpoint.url, network, times, signal);
   opened.push(connection);
-  return { endpoint, connection, tools: await connection.listTools(signal) };
+  return { endpoint, connection, tools: connection.tools };
 }

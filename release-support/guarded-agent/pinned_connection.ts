@@ -3,9 +3,12 @@ import { isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { TLSSocket } from "node:tls";
 
-import { Agent, fetch as undiciFetch } from "undici";
+import { Agent } from "undici";
 import type { buildConnector } from "undici";
 
+import { McpFailure } from "../mcp/failure.ts";
+import { fetchOver, letGo } from "../mcp/http_carrier.ts";
+import type { Carrier } from "../mcp/http_carrier.ts";
 import { abortable } from "./cancellation.ts";
 import { GuardedAgentError } from "./errors.ts";
 import { screenHost } from "./network.ts";
@@ -13,7 +16,7 @@ import type { Network } from "./network.ts";
 import { lookupOf } from "./screened_lookup.ts";
 
 /** The largest answer that is read, in bytes; a longer one fails the request. */
-const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
+export const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
 /** How long TCP and TLS may take, in milliseconds. */
 const CONNECT_MS = 10_000;
@@ -26,7 +29,7 @@ type Addresses = readonly [string, ...string[]];
  * later, leads to one of them, and from the first that stands on to that one alone (SPEC G2). TLS names the host, not
  * the address. No redirect, no proxy, no decompression, and no dispatcher but its own.
  */
-export class PinnedConnection {
+export class PinnedConnection implements Carrier {
   /** In which phase the latest attempt to connect failed; `null` once one stood. */
   failure: "connect_failed" | "tls_failed" | null = null;
   readonly #url: URL;
@@ -34,11 +37,13 @@ export class PinnedConnection {
   readonly #agent: Agent;
   readonly #sockets = new Set<TLSSocket>();
   readonly #callSignal = new AsyncLocalStorage<AbortSignal>();
+  readonly #screened: Addresses;
   #addresses: Addresses;
 
   private constructor(url: URL, addresses: Addresses, ca: string | null) {
     this.#url = url;
     this.#ca = ca;
+    this.#screened = addresses;
     this.#addresses = addresses;
     this.#agent = new Agent({
       connect: (_options, callback) => this.#connect(callback),
@@ -63,37 +68,40 @@ export class PinnedConnection {
     return new PinnedConnection(url, screening.addresses, network.ca);
   }
 
-  /**
-   * Runs an action; the requests that it makes through {@link fetch} end, and a socket that is still connecting for
-   * one of them closes, when the signal fires.
-   */
-  async within<Result>(signal: AbortSignal, action: () => Promise<Result>): Promise<Result> {
-    return await this.#callSignal.run(signal, action);
+  /** Another connection to the addresses that were screened for this one. Nothing is resolved again. */
+  again(): PinnedConnection {
+    return new PinnedConnection(this.#url, this.#screened, this.#ca);
   }
 
   /**
-   * What the MCP SDK takes for `fetch`: requests to the endpoint itself, over this connection.
+   * Makes one request to the endpoint itself. It ends, and a socket that is still connecting for it closes, when the
+   * signal of `init` fires.
    *
-   * @throws Error for any other URL, a redirect, a compressed answer, and whatever the network does
+   * @throws Error for any other URL, a redirect unless it is to be given back as it is, and whatever the network does;
+   * McpFailure for a compressed answer
    */
-  readonly fetch = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
-    if (String(url) !== this.#url.href) throw new Error("only the endpoint itself is asked");
-    const signal = this.#callSignal.getStore() ?? init.signal ?? null;
+  readonly fetch = async (
+    url: string,
+    init: RequestInit = {},
+    sending: () => void = () => undefined,
+  ): Promise<Response> => {
+    if (url !== this.#url.href) throw new Error("only the endpoint itself is asked");
+    const signal = init.signal ?? null;
     signal?.throwIfAborted();
     const headers = new Headers(init.headers);
     headers.set("accept-encoding", "identity");
-    const options = { ...init, headers, signal, redirect: "error", dispatcher: this.#agent };
-    // undici declares its own `Request` types; at run time they are the global ones.
-    const response = (await undiciFetch(url, options as object)) as unknown as Response;
+    const redirect = init.redirect === "manual" ? "manual" : "error";
+    const request = () => fetchOver(this.#agent, url, { ...init, headers, redirect }, sending);
+    const response = await (signal === null ? request() : this.#callSignal.run(signal, request));
     const encoding = response.headers.get("content-encoding");
     if (encoding === null || encoding.trim().toLowerCase() === "identity") return response;
     // A few KiB could unpack to more than the bound on what is read.
-    await response.body?.cancel();
-    throw new Error("the answer is compressed");
+    await letGo(response);
+    throw McpFailure.unknownEnd("the answer is compressed, though that was not asked for");
   };
 
   /** Closes every socket and fails every request under way; may be called again. */
-  async close(): Promise<void> {
+  async destroy(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     if (!this.#agent.destroyed) await this.#agent.destroy();
   }

@@ -2,7 +2,8 @@
 import { CHECKS } from "../../helpers/preflight/preflight_contract.ts";
 import { PREFLIGHT_ERRORS } from "./preflight_errors.ts";
 import type { CallDenial, DenialReason } from "./call_decision.ts";
-import type { CallOutcome } from "./mcp_connection.ts";
+import type { Fate } from "../mcp/failure.ts";
+import type { CallOutcome } from "./endpoint_session.ts";
 import { boundResult } from "./prompt_bounds.ts";
 import type { Message, ToolCall, ToolCallEnd } from "./prompt_executor.ts";
 
@@ -24,6 +25,10 @@ const FIXED = {
   failed: [
     "failed",
     "The tool call was sent but gave no usable result. Whether the tool did its work is not known: do not assume either.",
+  ],
+  not_sent: [
+    "failed",
+    "The tool call did not reach the tool's server, so it was not run. Try again later, or go on without it.",
   ],
   cancelled: [
     "cancelled",
@@ -67,11 +72,25 @@ export function denialMessage(call: ToolCall, denial: CallDenial): ToolMessage {
 
 /** The message for a call that was made; of a long result as much as `maxCharacters` allow. */
 export function outcomeMessage(call: ToolCall, outcome: CallOutcome, maxCharacters: number): ToolMessage {
-  if (outcome.kind !== "result") return fixedMessage(call, "failed");
+  if (outcome.kind !== "result") return failureMessage(call, outcome.fate);
   const { isError } = outcome;
   const { content, structuredContent } = boundResult(outcome, maxCharacters);
   const end = isError ? "tool_error" : "result";
   return Object.freeze({ role: "tool", callId: call.id, tool: call.name, end, content, structuredContent });
+}
+
+/** What is known of a call that has no usable result (SPEC G12). */
+function failureMessage(call: ToolCall, fate: Fate): ToolMessage {
+  switch (fate.kind) {
+    case "not_sent":
+      return fixedMessage(call, "not_sent");
+    case "refused": {
+      const what = fate.by === "http" ? "HTTP status" : "JSON-RPC error";
+      return messageOf(call, "failed", `The tool's server refused the call with the ${what} ${fate.code}.`);
+    }
+    default:
+      return fixedMessage(call, "failed");
+  }
 }
 
 function messageOf(call: ToolCall, end: ToolCallEnd, text: string): ToolMessage {

@@ -1,4 +1,4 @@
-import type { McpConnection } from "./mcp_connection.ts";
+import type { EndpointSession } from "./endpoint_session.ts";
 import { boundDescription } from "./prompt_bounds.ts";
 import type { PromptBounds } from "./prompt_bounds.ts";
 import type { ToolDescription } from "./prompt_executor.ts";
@@ -8,7 +8,7 @@ import type { EndpointSettings } from "./public_endpoint.ts";
 export interface RegisteredTool {
   readonly description: ToolDescription;
   readonly endpoint: string;
-  readonly connection: McpConnection;
+  readonly connection: EndpointSession;
 }
 
 /** A tool as the model is offered it, and the URL of the endpoint that it belongs to. */
@@ -19,7 +19,7 @@ export interface OfferedTool extends ToolDescription {
 /** The tools of one endpoint, in the order of its list. */
 export interface EndpointTools {
   readonly endpoint: EndpointSettings;
-  readonly connection: McpConnection;
+  readonly connection: EndpointSession;
   readonly tools: readonly ToolDescription[];
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readStrictJson } from "../../../helpers/formats/strict_json.ts";
 import { classifyServers, collidingNames, mergeServerEntries, parseServerEntries } from "./configuration.ts";
 import type { DisconnectedServer, McpServer } from "./configuration.ts";
-import { systemCode } from "./failure.ts";
+import { systemCode } from "../../mcp/failure.ts";
 
 /** The MCP servers that the agents of one project can reach. */
 export interface McpConfiguration {

@@ -2,12 +2,13 @@ import type { McpConfigurationView, McpServerView } from "../../../helpers/host.
 import { splitToolName } from "../../../helpers/binding/names.ts";
 import type { QualifiedToolName } from "../../../helpers/binding/names.ts";
 import type { Agent } from "../agents/agent.ts";
+import { McpFailure } from "../../mcp/failure.ts";
+import { textOf } from "../../mcp/results.ts";
 import { readMcpConfiguration } from "./current_configuration.ts";
 import type { McpConfiguration } from "./current_configuration.ts";
 import type { McpServer } from "./configuration.ts";
-import type { McpCallResult } from "./connection.ts";
-import { McpFailure } from "./failure.ts";
 import { McpTool } from "./mcp_tool.ts";
+import type { McpCallResult } from "./mcp_tool.ts";
 import { ServerConnections } from "./server_connections.ts";
 import { allToolNames, hasTool } from "./tool_lookup.ts";
 import type { ListedServer } from "./tool_lookup.ts";
@@ -126,8 +127,9 @@ export class McpServers {
     signal: AbortSignal,
   ): Promise<McpCallResult> {
     const target = this.#serversNow(project).find((one) => one.name === server && this.#exposes(one, tool));
-    if (target === undefined) throw new McpFailure("failed", "no configured server offers the tool any more");
-    return await this.#connections.call(target, tool, args, signal);
+    if (target === undefined) throw McpFailure.notSent("no configured server offers the tool any more");
+    const result = await this.#connections.call(target, tool, args, signal);
+    return { text: textOf(result), isError: result.isError };
   }
 
   /** Closes every connection. */

@@ -1,8 +1,14 @@
 import type { QualifiedToolName } from "../../../helpers/binding/names.ts";
 import type { Agent } from "../agents/agent.ts";
 import type { Tool, ToolArgs, ToolResponse } from "../agents/tool.ts";
-import type { McpCallResult } from "./connection.ts";
-import { McpFailure } from "./failure.ts";
+import { McpFailure } from "../../mcp/failure.ts";
+
+/** What a tool call brought, as text. */
+export interface McpCallResult {
+  readonly text: string;
+  /** Whether the tool itself says that it failed. */
+  readonly isError: boolean;
+}
 
 /** Makes the call, to whichever server has the tool when it is made. */
 export type McpCall = (args: ToolArgs, signal: AbortSignal) => Promise<McpCallResult>;
@@ -29,21 +35,24 @@ export class McpTool implements Tool {
    * @throws RepairableException when the tool policy blocks the tool; the reason of `signal` when that fires
    */
   async execute(args: ToolArgs, signal: AbortSignal): Promise<ToolResponse> {
-    const { host, context } = this.#agent;
-    host.enforceToolPolicy(this.#agent, this);
+    this.#agent.host.enforceToolPolicy(this.#agent, this);
     try {
       const result = await this.#call(args, signal);
-      return { message: result.isError ? `ERROR: ${result.text}` : result.text, breakLoop: false };
+      if (!result.isError) return { message: result.text, breakLoop: false };
+      this.#warn("the tool says that it failed");
+      return { message: `ERROR: ${result.text}`, breakLoop: false };
     } catch (error) {
       signal.throwIfAborted();
-      const failure =
-        error instanceof McpFailure ? error : new McpFailure("failed", "the call could not be made");
-      context.log.log({
-        type: "warning",
-        heading: `MCP call of ${this.name} failed`,
-        content: failure.message,
-      });
-      return { message: `ERROR: ${failure.remoteText ?? failure.message}`, breakLoop: false };
+      const isKnown = error instanceof McpFailure;
+      const failure = isKnown ? error : McpFailure.unknownEnd("the call could not be made");
+      this.#warn(failure.told);
+      return { message: `ERROR: ${failure.remoteText ?? failure.told}`, breakLoop: false };
     }
+  }
+
+  /** What the log shows beside the result; nothing in it was written by the server (SPEC H5). */
+  #warn(content: string): void {
+    const heading = `MCP call of ${this.name} failed`;
+    this.#agent.context.log.log({ type: "warning", heading, content });
   }
 }

@@ -50,7 +50,7 @@ describe("guarded agent: pinned connection", () => {
 
   async function pinned(url: string, on: Network = network()): Promise<PinnedConnection> {
     const connection = await PinnedConnection.prepare(url, on, never);
-    bench.onClose(() => connection.close());
+    bench.onClose(() => connection.destroy());
     return connection;
   }
 
@@ -273,7 +273,7 @@ describe("guarded agent: pinned connection", () => {
       const connection = await pinned(url);
       const asking = rejection(connection.fetch(url));
       await Promise.race([stalling.connected, asking]);
-      await connection.close();
+      await connection.destroy();
       expect(await asking).to.be.instanceOf(Error);
       await stalling.listener.waitForSocketClose();
     });
@@ -283,7 +283,7 @@ describe("guarded agent: pinned connection", () => {
       const url = `https://${HOST}:${new URL(stalling.origin).port}/mcp`;
       const connection = await pinned(url);
       const controller = new AbortController();
-      const asking = connection.within(controller.signal, () => connection.fetch(url));
+      const asking = connection.fetch(url, { signal: controller.signal });
       await Promise.race([stalling.connected, asking]);
       controller.abort();
       expect(await rejection(asking)).to.be.instanceOf(Error);
@@ -298,7 +298,7 @@ describe("guarded agent: pinned connection", () => {
       const connection = await pinned(url);
       const controller = new AbortController();
       const arrived = once(server, "request");
-      const asking = connection.within(controller.signal, () => connection.fetch(url));
+      const asking = connection.fetch(url, { signal: controller.signal });
       await arrived;
       controller.abort();
       expect(await rejection(asking)).to.be.instanceOf(Error);

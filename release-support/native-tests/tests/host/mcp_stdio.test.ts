@@ -94,8 +94,10 @@ describe("a local MCP server", () => {
     const pid = await host.call("local.pid");
     const never = host.call("local.never");
 
-    expect(await host.call("local.exit")).to.equal("ERROR: the server's process has ended");
-    expect(await never).to.equal("ERROR: the server's process has ended");
+    expect(await host.call("local.exit")).to.equal(
+      "ERROR: the server's process has ended; the tool may have run all the same",
+    );
+    expect(await never).to.equal("ERROR: the server's process has ended; the tool may have run all the same");
     expect(host.problem("local")).to.equal("the server's process has ended");
     expect(await host.call("local.pid")).to.not.equal(pid);
     expect(host.problem("local")).to.equal(undefined);
@@ -137,7 +139,9 @@ describe("a local MCP server", () => {
     expect(await host.call("local.echo")).to.equal("There is no tool of this name.");
 
     expect(isRunning(pid)).to.equal(true);
-    expect(await call).to.equal("ERROR: the tool did not answer within 1 s");
+    expect(await call).to.equal(
+      "ERROR: the tool did not answer within 1 s; the tool may have run all the same",
+    );
     await until(() => !isRunning(pid));
   });
 
@@ -153,7 +157,9 @@ describe("a local MCP server", () => {
     const host = await open({ ...child(), tool_timeout: 1 });
     const pid = await host.call("local.pid");
 
-    expect(await host.call("local.never")).to.equal("ERROR: the tool did not answer within 1 s");
+    expect(await host.call("local.never")).to.equal(
+      "ERROR: the tool did not answer within 1 s; the tool may have run all the same",
+    );
     expect(await host.call("local.pid")).to.equal(pid);
   });
 
@@ -165,11 +171,22 @@ describe("a local MCP server", () => {
     expect(await host.call("local.pid")).to.equal(pid);
   });
 
-  it("is ended when a message of it has no end, and is started again [H5]", async () => {
+  it("may give an answer of 11 MiB, which arrives [H11]", async () => {
     const host = await open();
     const pid = await host.call("local.pid");
 
-    expect(await host.call("local.big")).to.equal("ERROR: the server's process has ended");
+    expect((await host.call("local.big")).length).to.equal(11 * 1024 * 1024);
+    expect(await host.call("local.pid")).to.equal(pid);
+  });
+
+  it("is ended when a message of it is too large, which is said, and is started again [H5, H11]", async () => {
+    const host = await open();
+    const pid = await host.call("local.pid");
+
+    expect(await host.call("local.endless")).to.equal(
+      "ERROR: the server's answer is too large: more than 32 MiB; the tool may have run all the same",
+    );
+    expect(host.problem("local")).to.equal("the server's answer is too large: more than 32 MiB");
     expect(await host.call("local.pid")).to.not.equal(pid);
   });
 

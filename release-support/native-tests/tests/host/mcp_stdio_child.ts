@@ -17,6 +17,10 @@ const TOOLS: Readonly<Record<string, (text: string) => string | null>> = {
     process.stderr.write("asked\n");
     return null;
   },
+  endless: () => {
+    for (let times = 0; times < 33; times += 1) process.stdout.write("x".repeat(1024 * 1024));
+    return null;
+  },
   big: () => "x".repeat(11 * 1024 * 1024),
   exit: () => process.exit(3),
   noise: () => {
