@@ -20,6 +20,7 @@ export { ScriptedPromptExecutor } from "./prompt_executor.ts";
 export type {
   ContentItem,
   JsonObject,
+  JsonValue,
   Message,
   ModelTurn,
   Prompt,
@@ -30,7 +31,6 @@ export type {
   ToolDescription,
 } from "./prompt_executor.ts";
 export type { OfferedTool } from "./tool_registry.ts";
-export type { JsonValue } from "../../helpers/formats/strict_json.ts";
 export type {
   CheckName,
   CheckStatus,

@@ -1,3 +1,4 @@
+import { writeJson } from "../exact_json.ts";
 import type { ContentItem, JsonObject, ToolDescription } from "./prompt_executor.ts";
 
 /** How much of a server's words may reach a prompt, in characters (UTF-16 units). */
@@ -28,7 +29,7 @@ const MAX_NAME_CHARACTERS = 128;
 export function boundDescription(tool: ToolDescription, bounds: PromptBounds): ToolDescription | null {
   const { name, description, inputSchema } = tool;
   if (name === "" || name.length > MAX_NAME_CHARACTERS) return null;
-  if (JSON.stringify(inputSchema).length > bounds.maxSchemaCharacters) return null;
+  if (lengthOf(inputSchema) > bounds.maxSchemaCharacters) return null;
   if (description.length <= bounds.maxDescriptionCharacters) return tool;
   const cut = cutText(description, bounds.maxDescriptionCharacters);
   return Object.freeze({ name, description: cut, inputSchema });
@@ -53,7 +54,7 @@ export function boundResult({ content, structuredContent }: Result, maxCharacter
     if (fitting !== item) return shortened(kept, maxCharacters);
     left -= sizeOf(item);
   }
-  if (structuredContent === null || JSON.stringify(structuredContent).length <= left) {
+  if (structuredContent === null || lengthOf(structuredContent) <= left) {
     return { content, structuredContent };
   }
   return shortened(kept, maxCharacters);
@@ -77,7 +78,11 @@ function fit(item: ContentItem, room: number): ContentItem | null {
 function sizeOf(item: ContentItem): number {
   const { type, text } = item as { readonly type: string; readonly text?: unknown };
   const isPlain = type === "text" && typeof text === "string" && Object.keys(item).length === 2;
-  return isPlain ? text.length : JSON.stringify(item).length;
+  return isPlain ? text.length : lengthOf(item);
+}
+
+function lengthOf(value: JsonObject): number {
+  return (writeJson(value) ?? "").length;
 }
 
 /** The beginning of a text, without half of a surrogate pair at its end. */

@@ -1,4 +1,12 @@
-import type { JsonValue } from "../../helpers/formats/strict_json.ts";
+/** JSON data. Integers that a double cannot hold exactly are bigints (SPEC H11). */
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
 
 /** A JSON object that nobody may change. */
 export type JsonObject = Readonly<Record<string, JsonValue>>;
