@@ -8,6 +8,7 @@ import { packageRoot } from "../packaging/package_root.ts";
 import { CannotRun } from "./cannot_run.ts";
 import { addCheck } from "./check.ts";
 import { addConfig } from "./config.ts";
+import { addDecisions } from "./decisions.ts";
 import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
 import { addGuild } from "./guild.ts";
@@ -61,7 +62,7 @@ function commandLine(): Command {
 Exit codes: 0 nothing is wrong, 1 something is or a call was denied, 2 the
 command could not run. "${NAME} <command> --help" has examples.`,
     );
-  for (const add of [addDemo, addRun, addCheck, addDoctor, addGuild, addConfig]) add(program);
+  for (const add of [addDemo, addRun, addDecisions, addCheck, addDoctor, addGuild, addConfig]) add(program);
   return program;
 }
 

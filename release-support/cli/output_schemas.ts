@@ -25,6 +25,8 @@ const error = z.enum([
   "inconsistent",
 ]);
 
+const settingError = z.strictObject({ path: z.string(), expected: z.string() });
+
 const policy = z.strictObject({
   required_proven: z.array(check),
   tolerate_unknown_required: z.boolean(),
@@ -133,7 +135,7 @@ export const checkDocument = z.strictObject({
   /** The servers for which the root's configuration approves exactly this URL; null without a root. */
   approved_for: z.array(z.string()).nullable(),
   /** What is wrong with the root's configuration. */
-  setting_errors: z.array(z.strictObject({ path: z.string(), expected: z.string() })),
+  setting_errors: z.array(settingError),
   /** What an observation is not. */
   is_not: z.array(z.string()),
 });
@@ -174,7 +176,7 @@ export const doctorDocument = z.strictObject({
       }),
     ),
     valid: z.boolean(),
-    errors: z.array(z.strictObject({ path: z.string(), expected: z.string() })),
+    errors: z.array(settingError),
     policy: policy.nullable(),
   }),
   servers: z.array(
@@ -238,7 +240,7 @@ const configFile = z.strictObject({
   /** Relative to the root. */
   path: z.string(),
   valid: z.boolean(),
-  errors: z.array(z.strictObject({ path: z.string(), expected: z.string() })),
+  errors: z.array(settingError),
 });
 
 /** `config list --json`. */
@@ -260,6 +262,52 @@ export const configRemoveDocument = z.strictObject({
   decides_now: z.string().nullable(),
 });
 
+/** One decision: a line of the decision log, of `decisions --follow --json` and of `run --log`. */
+export const decisionLine = z.strictObject({
+  v: z.literal(1),
+  id: z.string().regex(/^[0-9a-f]{12}$/),
+  decided_at: z.iso.datetime(),
+  /** How long the gate took. */
+  took_ms: z.number().nonnegative(),
+  decision: allowOrDeny,
+  reason: z.enum(REASONS),
+  project: z.string().nullable(),
+  profile: z.string().nullable(),
+  server: z.string(),
+  tool: z.string(),
+  /** Redacted; null when it is not eligible or the configuration could not be used. */
+  endpoint: z.string().nullable(),
+  policy: policy.nullable(),
+  evidence: evidence.nullable(),
+  /** What was wrong with the configuration; null for every other reason. */
+  configuration: z
+    .strictObject({ where: z.string(), errors: z.array(settingError), more: z.int().nonnegative() })
+    .nullable(),
+});
+
+/** A line of the decision log that stands for decisions that could not be written. */
+export const lostLine = z.strictObject({
+  v: z.literal(1),
+  lost: z.int().positive(),
+  from: z.iso.datetime(),
+  to: z.iso.datetime(),
+});
+
+/** `decisions --json`. */
+export const decisionsDocument = z.strictObject({
+  /** Whether every line could be read and none was lost. */
+  ok: z.boolean(),
+  root: z.string(),
+  /** The setting `decision_log`. */
+  file: z.string(),
+  /** The oldest first. */
+  decisions: z.array(decisionLine),
+  /** How many decisions could not be written. */
+  lost: z.int().nonnegative(),
+  /** How many lines are none of a decision log. */
+  unreadable: z.int().nonnegative(),
+});
+
 export type PolicyDocument = z.infer<typeof policy>;
 export type EvidenceDocument = z.infer<typeof evidence>;
 export type CallDocument = z.infer<typeof call>;
@@ -275,3 +323,5 @@ export type ConfigFile = z.infer<typeof configFile>;
 export type ConfigListDocument = z.infer<typeof configListDocument>;
 export type ConfigShowDocument = z.infer<typeof configShowDocument>;
 export type ConfigRemoveDocument = z.infer<typeof configRemoveDocument>;
+export type DecisionLine = z.infer<typeof decisionLine>;
+export type DecisionsDocument = z.infer<typeof decisionsDocument>;

@@ -1,3 +1,4 @@
+import type { Reason } from "../../helpers/decision/decision.ts";
 import type { CallReason } from "../host/call_recorder.ts";
 
 /** What each reason means, for the operator: half a sentence. */
@@ -17,4 +18,24 @@ export const REASON_WORDS: Readonly<Record<CallReason, string>> = {
   binding_changed: "settings or servers changed while the endpoint was being checked",
   not_protected: "nobody protects the server",
   tool_policy: "the host's own tool policy denied first",
+};
+
+/** What an operator can do about each reason of the gate. */
+export const REASON_ADVICE: Readonly<Record<Reason, string>> = {
+  do_not_delegate:
+    "ask the endpoint's operator; no setting lets the call through while the server is protected.",
+  evidence_unavailable:
+    "see why there is no evidence; a cold service may need a longer timeout_seconds. policy.on_unavailable decides what such calls come to.",
+  required_not_proven:
+    "see which required check is not proven; ask the endpoint's operator, or require other checks in policy.required_proven.",
+  caution: "see which checks are not proven, and decide whether policy.on_caution fits.",
+  not_denied: "nothing.",
+  configuration_invalid: "mend the settings that are named; the configuration is read afresh for every call.",
+  ineligible_endpoint: "approve a URL that is public, plain http or https, and in its normal form.",
+  server_not_configured: "add the server to the host's MCP settings, or take it out of protected_servers.",
+  ambiguous_server: "rename or disable one of the servers that have the name.",
+  local_server: "rename the local server, or take the name out of protected_servers.",
+  url_mismatch: "make the server's URL and the approved one identical to the byte; doctor shows both.",
+  tool_not_exposed: "see whether the server still offers the tool, and whether it is disabled there.",
+  binding_changed: "call again once nothing changes any more.",
 };

@@ -12,6 +12,7 @@ import { announced, processTerminal } from "../terminal/terminal.ts";
 interface RunFlags extends RootFlags, CommonFlags {
   readonly script: string;
   readonly report?: string;
+  readonly log?: string | true;
   readonly json?: boolean;
 }
 
@@ -24,11 +25,13 @@ export function addRun(program: Command): void {
       "run --root ~/host --script turns.yaml",
       "run --root ~/host --project shop --script turns.yaml --report run.html",
       "run --root ~/host --script turns.json --json",
+      "run --root ~/host --script turns.yaml --log decisions.jsonl",
     ],
   });
   withRootFlags(command)
     .requiredOption("--script <file>", "model turns, in YAML or JSON")
     .option("--report <file>", "also write a picture of the run: one self-contained page")
+    .option("--log [file]", "also write each decision as a line of JSON: to a file, or to standard error")
     .addOption(jsonFlag())
     .addHelpText(
       "after",
@@ -50,12 +53,13 @@ call was denied or did not run.`,
 }
 
 /** Plays a script in a host root (SPEC C2). */
-async function run({ json = false, script, report, color, ...flags }: RunFlags): Promise<0 | 1> {
+async function run({ json = false, script, report, log, color, ...flags }: RunFlags): Promise<0 | 1> {
   const terminal = processTerminal({ color });
   const scope = rootScope(flags);
   const page = report === undefined ? null : reportFile(report);
   const { readScript } = await import("./run/script.ts");
   const turns = await readScript(script);
+  const logged = log === undefined ? null : (await import("./run/log_of_run.ts")).logOfRun(log, terminal);
   const [{ Host }, { playScript }, { runDocumentOf }] = await Promise.all([
     import("../host/host.ts"),
     import("./run/play_script.ts"),
@@ -77,6 +81,7 @@ async function run({ json = false, script, report, color, ...flags }: RunFlags):
     }
     return document.ok ? 0 : 1;
   } finally {
+    logged?.close();
     await host.close();
   }
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { expect } from "chai";
 
-import { runDocument } from "../../../cli/output_schemas.ts";
+import { decisionLine, runDocument } from "../../../cli/output_schemas.ts";
 import { GatedHost, protecting } from "../../../fixtures/gated_host.ts";
 import { endpointDown, preflightBody } from "../../../guild/preflight_bodies.ts";
 import { cli, documentIn, expectFitForTerminal, expectRefusal } from "./support.ts";
@@ -44,6 +44,28 @@ describe("the command run", () => {
     expect(second?.calls[0]?.evidence?.cached).to.equal(true);
     expect(world.server().toolCalls).to.have.length(2);
     expect(world.guild.requests).to.have.length(1);
+  });
+
+  it("writes each decision as a line of JSON, to a file or to standard error [C2]", async () => {
+    const turns = script([native("pub_server.search"), native("pub_server.echo")]);
+    const file = join(world.root.path, "of this run.jsonl");
+    await run(turns, "--log", file);
+    const toFile = readFileSync(file, "utf8");
+    const { stdout, stderr } = await run(turns, "--json", "--log");
+    const lines = [toFile, stderr.slice(stderr.indexOf("{"))].map((text) =>
+      text
+        .trimEnd()
+        .split("\n")
+        .map((line) => decisionLine.parse(JSON.parse(line))),
+    );
+    for (const decisions of lines) {
+      expect(decisions.map(({ tool, reason }) => [tool, reason])).to.deep.equal([
+        ["search", "not_denied"],
+        ["echo", "not_denied"],
+      ]);
+    }
+    expect(runDocument.parse(JSON.parse(stdout)).ok).to.equal(true);
+    expectRefusal(await run(turns, "--log", world.root.path), /--log: the file cannot be opened \(EISDIR\)/);
   });
 
   it("reads a script in YAML [C2]", async () => {
