@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 
 import { enabledPlugins, listPlugins } from "../../../helpers/config/enabled_plugins.ts";
@@ -6,7 +7,9 @@ import { findExtensionFiles, groupByStem, selectWinners } from "./extension_file
 import type { ExtensionWinner } from "./extension_files.ts";
 import { loadExtensionModule } from "./extension_modules.ts";
 import type { ExtensionClass, ExtensionModule } from "./extension_modules.ts";
-import { outdatedModules, rememberModules } from "./loaded_modules.ts";
+import { importedModules } from "./imported_modules.ts";
+import { changedModules, outdatedModules, rememberModules } from "./loaded_modules.ts";
+import { lookAt } from "./root_snapshot.ts";
 import type { RootSnapshot, SnapshotFile } from "./root_snapshot.ts";
 
 /** One extension that is in force at a point. */
@@ -40,14 +43,19 @@ interface LoadedFile {
   readonly latest: ExtensionModule;
   /** The same, or an extension that was loaded before and that the file no longer yields. */
   readonly inForce: ExtensionModule;
+  /** The modules that it reaches by import: absolute paths, links followed. */
+  readonly imported: readonly string[];
 }
 
 /** What a catalog was made of. */
 interface CatalogParts {
   readonly root: string;
+  /** The same, links followed. */
+  readonly realRoot: string;
   readonly snapshot: RootSnapshot;
   readonly loaded: ReadonlyMap<string, LoadedFile>;
-  readonly restartNeeded: readonly string[];
+  /** Modules of plugins that are not what the process runs: absolute paths. */
+  readonly outdated: readonly string[];
 }
 
 /**
@@ -57,16 +65,17 @@ interface CatalogParts {
 export class ExtensionCatalog {
   /** What it was made from. */
   readonly snapshot: RootSnapshot;
-  /** Changed modules behind extensions, relative to the root: they count only after a restart. */
-  readonly restartNeeded: readonly string[];
   readonly #root: string;
+  readonly #realRoot: string;
+  readonly #outdated: readonly string[];
   readonly #loaded: ReadonlyMap<string, LoadedFile>;
   readonly #sets = new Map<string, ExtensionSet>();
 
-  private constructor({ root, snapshot, loaded, restartNeeded }: CatalogParts) {
+  private constructor({ root, realRoot, snapshot, loaded, outdated }: CatalogParts) {
     this.snapshot = snapshot;
-    this.restartNeeded = restartNeeded;
+    this.#outdated = outdated;
     this.#root = root;
+    this.#realRoot = realRoot;
     this.#loaded = loaded;
   }
 
@@ -88,6 +97,7 @@ export class ExtensionCatalog {
     const modules = modulesOf(plugins, snapshot);
     const earlier = previous === null ? new Map<string, LoadedFile>() : previous.#loaded;
     const loaded = new Map<string, LoadedFile>();
+    const realRoot = realpathSync(root);
     for (const file of filesToLoad(root, plugins, snapshot)) {
       const before = earlier.get(file.path);
       if (before !== undefined && before.latest.kind !== "broken" && before.latest.version === file.version) {
@@ -95,13 +105,17 @@ export class ExtensionCatalog {
         continue;
       }
       for (const [folder, behind] of modules) if (file.path.startsWith(folder)) rememberModules(behind);
+      const imported = importedModules(file.realPath, realRoot);
+      // As they are before they are loaded: what changes meanwhile then counts as changed, whichever was loaded.
+      rememberModules(imported.map((path) => lookAt({ path, purpose: "module" })));
       const latest = await loadExtensionModule(file);
       const keepsOld = before?.inForce.kind === "extension" && latest.kind !== "extension";
-      loaded.set(file.path, { latest, inForce: keepsOld ? before.inForce : latest });
+      // The old one goes on reaching what it reached.
+      const behind = keepsOld ? [...new Set([...before.imported, ...imported])] : imported;
+      loaded.set(file.path, { latest, inForce: keepsOld ? before.inForce : latest, imported: behind });
     }
     const outdated = [...modules].flatMap(([folder, now]) => outdatedModules(folder, now));
-    const restartNeeded = outdated.map((path) => relative(root, path)).toSorted();
-    return new ExtensionCatalog({ root, snapshot, loaded, restartNeeded });
+    return new ExtensionCatalog({ root, realRoot, snapshot, loaded, outdated });
   }
 
   /** Whether loading another snapshot would bring nothing else: the root is the same, and nothing is to be tried again. */
@@ -110,6 +124,17 @@ export class ExtensionCatalog {
       this.snapshot.equals(snapshot) &&
       [...this.#loaded.values()].every(({ latest }) => latest.kind !== "broken")
     );
+  }
+
+  /**
+   * Changed modules behind extensions, relative to the root: Node keeps a module, so they count only after a restart
+   * (SPEC H12). Of those that extensions reach by import, as they are at this moment.
+   */
+  get restartNeeded(): readonly string[] {
+    const imported = new Set([...this.#loaded.values()].flatMap((file) => file.imported));
+    const changed = changedModules([...imported]).map((path) => relative(this.#realRoot, path));
+    const outdated = this.#outdated.map((path) => relative(this.#root, path));
+    return [...new Set([...changed, ...outdated])].toSorted();
   }
 
   /** What is not in force as it stands on disk. */

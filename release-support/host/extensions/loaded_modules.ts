@@ -1,3 +1,4 @@
+import { lookAt } from "./root_snapshot.ts";
 import type { SnapshotFile } from "./root_snapshot.ts";
 
 // Node keeps a module until the process ends, whatever becomes of its file. So what was loaded is a fact of the process
@@ -8,12 +9,25 @@ const loaded = new Map<string, SnapshotFile>();
  * Remembers the modules behind an extension that is about to be loaded. Those that are known stay as they were: Node does
  * not load them again.
  *
- * @param modules - the modules of the extension's plugin
+ * @param modules - the modules of the extension's plugin, and those that it reaches by import
  */
 export function rememberModules(modules: readonly SnapshotFile[]): void {
   for (const module of modules) {
     if (!loaded.has(module.realPath)) loaded.set(module.realPath, module);
   }
+}
+
+/**
+ * Finds among some modules those of which the process runs something else than what is there at this moment (SPEC H12).
+ *
+ * @param paths - absolute paths, links followed
+ * @returns those of them that were changed or removed
+ */
+export function changedModules(paths: readonly string[]): string[] {
+  return paths.filter((path) => {
+    const running = loaded.get(path);
+    return running !== undefined && lookAt({ path, purpose: "module" }).version !== running.version;
+  });
 }
 
 /**

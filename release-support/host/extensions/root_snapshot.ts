@@ -84,7 +84,13 @@ function present(isFolder: boolean): Sighting {
   return { kind: "present", isFolder, isFile: !isFolder };
 }
 
-function lookAt({ path, purpose }: WalkedFile): SnapshotFile {
+/**
+ * Looks at one file that the host looks at.
+ *
+ * @param file - its absolute path, and what for
+ * @returns what is there. Never throws.
+ */
+export function lookAt({ path, purpose }: Pick<WalkedFile, "path" | "purpose">): SnapshotFile {
   const file = { path, purpose, realPath: path, version: "" };
   try {
     const stats = statSync(path, { bigint: true });
