@@ -11,7 +11,7 @@ const SECTIONS: Readonly<Record<string, number>> = {
   "P9.": 5,
   "P10.": 4,
   "P11.": 4,
-  H: 11,
+  H: 12,
   G: 11,
   S: 2,
   C: 6,

@@ -1,6 +1,7 @@
 import { GUILD_ORIGIN } from "../../../helpers/preflight/guild_preflight.ts";
 import type { Settings } from "../../../helpers/settings/settings.ts";
 import type { McpConfiguration } from "../../host/mcp/current_configuration.ts";
+import { typeWarning } from "../../host/mcp/entry_type.ts";
 import type { DoctorDocument, Finding } from "../output_schemas.ts";
 import { REASON_WORDS } from "../reason_words.ts";
 import type { RootScope } from "../root_flags.ts";
@@ -32,6 +33,7 @@ export async function findingsOf(
     ...mcpFindings(document),
     ...(settings === null ? [] : settingsFindings(settings)),
     ...certificateFindings(mcp),
+    ...typeFindings(mcp),
     ...(await scopeFindings(scope)),
   ];
   // Two entries of one name have one problem.
@@ -144,6 +146,13 @@ function certificateFindings({ servers }: McpConfiguration): Finding[] {
         ]
       : [],
   );
+}
+
+function typeFindings({ servers }: McpConfiguration): Finding[] {
+  return servers.flatMap((server) => {
+    const why = typeWarning(server);
+    return why === null ? [] : [warning("mcp_type", `MCP server ${shown(server.name)}: ${why}.`)];
+  });
 }
 
 /** What narrower scopes take away, in the scope that was asked about and in every other one. */

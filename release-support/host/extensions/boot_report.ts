@@ -48,6 +48,8 @@ export interface BootReport {
   readonly restartNeeded: readonly string[];
   /** MCP servers that cannot be used. */
   readonly mcpProblems: readonly { readonly name: string; readonly problem: string }[];
+  /** What is doubtful about MCP servers that can be used all the same. */
+  readonly mcpWarnings: readonly { readonly name: string; readonly warning: string }[];
   /** Why what is on disk now is not in force, or `null`. */
   readonly reloadProblem: string | null;
   /** Why changes may go unseen, or `null`. */
@@ -61,6 +63,8 @@ export interface ReportedHost {
   readonly mcp: {
     /** Why servers that a project's agents can reach cannot be used. */
     problems(project: string | null): BootReport["mcpProblems"];
+    /** What is doubtful about them otherwise. */
+    warnings(project: string | null): BootReport["mcpWarnings"];
   };
 }
 
@@ -94,6 +98,7 @@ export function makeBootReport(
     restartNeeded: catalog.restartNeeded,
     reloadProblem: host.extensions.problem,
     mcpProblems: host.mcp.problems(selection.project),
+    mcpWarnings: host.mcp.warnings(selection.project),
   };
 }
 
@@ -137,6 +142,12 @@ export function formatBootReport(report: BootReport): string {
     ...section(
       "MCP servers that cannot be used",
       report.mcpProblems.map(({ name, problem }) => `${name}: ${problem}`),
+    ),
+  );
+  lines.push(
+    ...section(
+      "MCP servers to look at",
+      report.mcpWarnings.map(({ name, warning }) => `${name}: ${warning}`),
     ),
   );
   lines.push(...section("Not in force as it is on disk", orNone(report.reloadProblem)));

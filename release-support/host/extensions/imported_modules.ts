@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -37,7 +37,7 @@ export function importedModules(entry: string, folder: string): string[] {
 }
 
 function importsOf(module: string): string[] {
-  const text = textOf(module);
+  const text = realPathOf(module) === null ? "" : textOf(module);
   return [...text.matchAll(QUOTED)].flatMap((match) => {
     const specifier = match[2] ?? "";
     const isImport = BEHIND_IMPORT.test(text.slice(Math.max(0, match.index - 150), match.index));
@@ -80,9 +80,10 @@ function firstModule(paths: readonly string[]): string | null {
   return null;
 }
 
+/** Only of a regular file: to open a pipe would wait for a writer. */
 function realPathOf(path: string): string | null {
   try {
-    return realpathSync(path);
+    return statSync(path).isFile() ? realpathSync(path) : null;
   } catch {
     return null;
   }

@@ -3,6 +3,7 @@ import { strip } from "../../../helpers/formats/python_text.ts";
 import { fromPlain, tryParse } from "../text/dirty_json.ts";
 import type { JsonValue } from "../text/dirty_json.ts";
 import { isTruthy, pythonText } from "../text/python_value.ts";
+import { remoteTransport } from "./entry_type.ts";
 import { splitStdioCommand } from "./stdio_command.ts";
 
 /** One server as the configuration has it: its keys in their order. */
@@ -79,15 +80,6 @@ export type ClassifiedServers =
       readonly disconnected: readonly DisconnectedServer[];
     }
   | UnusableConfiguration;
-
-const STREAMING_TYPES: ReadonlySet<string> = new Set([
-  "http-stream",
-  "streaming-http",
-  "streamable-http",
-  "http-streaming",
-  // A decided departure (SPEC H5): most other hosts write it so.
-  "http",
-]);
 
 /** The framework's own defaults, in seconds. */
 const INIT_TIMEOUT = 10;
@@ -238,7 +230,7 @@ function readServer(entry: ServerEntry, name: string): McpServer {
       ...common,
       kind: "remote",
       url: textOr(dialledUrl(entry), ""),
-      transport: STREAMING_TYPES.has(textOr(entry.get("type"), "").toLowerCase()) ? "streamable_http" : "sse",
+      transport: remoteTransport(entry),
       headers: textMembers(entry.get("headers")),
       verify: entry.get("verify") !== false,
     };

@@ -7,6 +7,7 @@ import { textOf } from "../../mcp/results.ts";
 import { readMcpConfiguration } from "./current_configuration.ts";
 import type { McpConfiguration } from "./current_configuration.ts";
 import type { McpServer } from "./configuration.ts";
+import { typeWarning } from "./entry_type.ts";
 import { McpTool } from "./mcp_tool.ts";
 import type { McpCallResult } from "./mcp_tool.ts";
 import { ServerConnections } from "./server_connections.ts";
@@ -67,6 +68,14 @@ export class McpServers {
         return problem === null ? [] : [{ name: server.name, problem }];
       }),
     ];
+  }
+
+  /** What is doubtful about servers of a configuration that can be used all the same, by name (SPEC H12). */
+  warnings(project: string | null): { readonly name: string; readonly warning: string }[] {
+    return this.configuration(project).servers.flatMap((server) => {
+      const warning = typeWarning(server);
+      return warning === null ? [] : [{ name: server.name, warning }];
+    });
   }
 
   /**

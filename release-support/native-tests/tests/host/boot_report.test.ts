@@ -169,6 +169,7 @@ describe("the boot report", () => {
     const text = formatBootReport({
       ...host.bootReport(),
       mcpProblems: [{ name: "docs", problem: "it does not answer" }],
+      mcpWarnings: [{ name: "shop", warning: "its type is not known" }],
       reloadProblem: "the root changes",
       watchProblem: "no watches are left",
     });
@@ -176,6 +177,7 @@ describe("the boot report", () => {
       /Extension point tool_execute_before\n {2}! The extension \S+_50_x\.js cannot be loaded/,
     );
     expect(text).to.include("MCP servers that cannot be used\n  docs: it does not answer\n");
+    expect(text).to.include("MCP servers to look at\n  shop: its type is not known\n");
     expect(text).to.include("Not in force as it is on disk\n  the root changes\n");
     expect(text).to.match(/Watching\n {2}no watches are left$/);
   });

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 
@@ -40,22 +41,27 @@ const PLACES: Readonly<Record<string, readonly [extension: string, specifier: st
   "in a package of the root": [`usr/${FOLDER}/_10_x.js`, "limit", "usr/node_modules/limit/index.js"],
 };
 
+/** A host that does not watch, and its files. */
+interface Opened {
+  readonly write: (path: string, text: string) => void;
+  readonly remove: (path: string) => void;
+  readonly host: Host;
+}
+
 const SELECTION = { project: "site", profile: "coder" };
 
 describe("a changed module that an extension imports", () => {
   const roots = new HostRoots();
   afterEach(() => roots.close());
 
-  async function open(
-    files: Readonly<Record<string, string>>,
-  ): Promise<{ write(path: string, text: string): void; delete(path: string): void; host: Host }> {
+  async function open(files: Readonly<Record<string, string>>): Promise<Opened> {
     const root = roots.make({
       "package.json": '{"type": "module"}',
       "usr/plugins/p/plugin.yaml": "",
       ...files,
     });
     const host = await roots.open(root, { watch: false });
-    return { write: (path, text) => root.write(path, text), delete: (path) => root.delete(path), host };
+    return { write: (path, text) => root.write(path, text), remove: (path) => root.delete(path), host };
   }
 
   const restartNeeded = (host: Host) => host.bootReport().restartNeeded;
@@ -142,11 +148,10 @@ describe("a changed module that an extension imports", () => {
 
   it("is reported when it is removed, and no longer when it is as it was [H12]", async () => {
     const [extension, specifier, module] = PLACES["in usr/lib"] ?? ["", "", ""];
-    const {
-      write,
-      delete: remove,
-      host,
-    } = await open({ [extension]: importing(specifier), [module]: exporting("old") });
+    const { write, remove, host } = await open({
+      [extension]: importing(specifier),
+      [module]: exporting("old"),
+    });
     remove(module);
     expect(restartNeeded(host)).to.deep.equal([module]);
     write(module, exporting("old"));
@@ -197,6 +202,14 @@ describe("the modules that a module imports", () => {
       ),
       { numRuns: 300 },
     );
+  });
+
+  it("are not waited for where a pipe lies in a module's place [H12]", () => {
+    const root = roots.make({ "entry.mjs": 'import "./pipe.mjs";\n' });
+    const folder = realpathSync(root.path);
+    execFileSync("mkfifo", [join(folder, "pipe.mjs")]);
+    expect(importedModules(join(folder, "entry.mjs"), folder)).to.deep.equal([]);
+    expect(importedModules(join(folder, "pipe.mjs"), folder)).to.deep.equal([]);
   });
 
   it("are not followed out of the folder, and end where they go on for ever [H12]", () => {
