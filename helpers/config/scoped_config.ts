@@ -239,13 +239,14 @@ const JSON_PROBLEMS: Readonly<Record<JsonProblem, string>> = {
   duplicate_member: "it names a member twice",
   constant: "it holds NaN, an infinity or a number too large",
   depth: "it is nested too deep",
+  values: "it holds too many values",
 };
 
 /** As deep as a default file may nest. */
 const MAX_JSON_DEPTH = 200;
 
 function readJson(bytes: Uint8Array): Interpretation {
-  const reading = readStrictJson(bytes, MAX_JSON_DEPTH);
+  const reading = readStrictJson(bytes, { maxDepth: MAX_JSON_DEPTH });
   if (reading.kind === "value") return { kind: "value", source: "scoped", value: reading.value };
   return { kind: "unusable", problem: jsonProblem(bytes, reading.problem) };
 }

@@ -5,6 +5,8 @@ import type { Verdict } from "../preflight/preflight_contract.ts";
 import type { Policy } from "../settings/settings.ts";
 import type { Decision, Reason } from "./decision.ts";
 import { redactEndpoint } from "./denial.ts";
+import { readKeptEvidence } from "../preflight/kept_evidence.ts";
+import type { KeptMember } from "../preflight/kept_evidence.ts";
 
 /** Where an agent keeps the record of its last decision, and of its last {@link MAX_RECORDS} (SPEC P9.1). */
 export const LAST_OBSERVATION_KEY = "agent_guild_preflight.last_observation";
@@ -15,7 +17,7 @@ export const MAX_RECORDS = 20;
 
 /**
  * What a preflight brought, as stored evidence. The lists, `checks`, `method` and `limits` are the remote side's own
- * words: operator data that never enters a prompt, the history or a denial (SPEC P9.4). After a failure what has no
+ * words, up to a bound: operator data that never enters a prompt, the history or a denial (SPEC P9.4). After a failure what has no
  * value is `null` and `error` says why.
  */
 export interface ObservationRecord {
@@ -32,6 +34,13 @@ export interface ObservationRecord {
   readonly cached: boolean;
   readonly age_seconds: number | null;
   readonly error: PreflightError | null;
+  /** Present when some members were too long to be kept as they came. */
+  readonly shortened?: {
+    /** Their names: of `checks` the six with their statuses are kept, of others the beginning of their text. */
+    readonly members: readonly KeptMember[];
+    /** How many checks outside the six the answer has (SPEC P10.2). */
+    readonly unlisted: number;
+  };
 }
 
 /** The policy of a record, with the setting names of the configuration. */
@@ -115,22 +124,16 @@ function toObservationRecord(outcome: PreflightOutcome): ObservationRecord {
     };
   }
   const { answer, guildOrigin, observedAt, cached, ageSeconds } = outcome.observation;
-  // Shared and not copied: it may be a megabyte, it is frozen, and an agent keeps many records.
-  const received = (name: string): JsonValue =>
-    Object.hasOwn(answer.untrusted, name) ? (answer.untrusted[name] ?? null) : null;
+  const { untrusted, unlisted } = answer;
   return {
     verdict: answer.verdict,
-    failed: received("failed"),
-    unknowns: received("unknowns"),
-    scored: received("scored"),
-    checks: received("checks"),
-    method: received("method"),
-    limits: received("limits"),
+    ...readKeptEvidence(untrusted),
     guild_origin: guildOrigin,
     observed_at: observedAt.toISOString(),
     cached,
     age_seconds: ageSeconds,
     error: null,
+    ...(untrusted.shortened.length === 0 ? {} : { shortened: { members: untrusted.shortened, unlisted } }),
   };
 }
 

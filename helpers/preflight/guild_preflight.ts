@@ -3,6 +3,7 @@ import type { LookupFunction } from "node:net";
 import { performance } from "node:perf_hooks";
 
 import type { RequestError } from "./guild_request.ts";
+import { ObservationCache } from "./observation_cache.ts";
 import { onAbort } from "../on_abort.ts";
 import { readPreflightAnswer } from "./preflight_contract.ts";
 import type { PreflightAnswer } from "./preflight_contract.ts";
@@ -10,9 +11,8 @@ import type { PreflightAnswer } from "./preflight_contract.ts";
 /** The one place that is asked when no offline test says otherwise (SPEC P6.2). */
 export const GUILD_ORIGIN = "https://agent-guild-5d5r.onrender.com";
 
-/** Bounds of an answer's body, in bytes (SPEC P6.4), and of the cache, in entries (SPEC P6.6). */
+/** The largest body of an answer, in bytes (SPEC P6.4). */
 export const MAX_BODY_BYTES = 1_048_576;
-const MAX_CACHED = 1024;
 
 /** Why there is no usable evidence: a closed list (SPEC P8). */
 export type PreflightError = RequestError | "deadline" | "inconsistent";
@@ -59,7 +59,7 @@ export interface PreflightQuestion {
  */
 export class GuildPreflight {
   readonly #lookup: LookupFunction;
-  readonly #cache = new Map<string, CachedObservation>();
+  readonly #cache = new ObservationCache();
   readonly #flights = new Map<string, Flight>();
 
   /** @param lookup - how host names become addresses; the system's own way unless a test says otherwise */
@@ -75,19 +75,14 @@ export class GuildPreflight {
   cached({ origin, url, cacheTtlSeconds }: PreflightQuestion): Observation | null {
     if (cacheTtlSeconds === 0) return null;
     const key = cacheKey(origin, url);
-    const entry = this.#cache.get(key);
-    if (entry === undefined) return null;
-    const ageSeconds = (performance.now() - entry.completedAt) / 1000;
-    if (ageSeconds > cacheTtlSeconds) return null;
-    // Moved to the end: the first key of the map is the least recently used one.
-    this.#cache.delete(key);
-    this.#cache.set(key, entry);
+    const entry = this.#cache.get(key, cacheTtlSeconds);
+    if (entry === null) return null;
     return {
       answer: entry.answer,
       guildOrigin: origin,
       observedAt: entry.observedAt,
       cached: true,
-      ageSeconds,
+      ageSeconds: entry.ageSeconds,
     };
   }
 
@@ -134,25 +129,12 @@ export class GuildPreflight {
     const reading = readPreflightAnswer(response.body, url);
     if (reading.kind !== "consistent") return failure("inconsistent", origin, reading.saysDoNotDelegate);
     const { answer } = reading;
-    this.#remember(cacheKey(origin, url), { answer, observedAt, completedAt });
+    this.#cache.set(cacheKey(origin, url), { answer, observedAt, completedAt });
     return {
       kind: "observation",
       observation: { answer, guildOrigin: origin, observedAt, cached: false, ageSeconds: 0 },
     };
   }
-
-  #remember(key: string, entry: CachedObservation): void {
-    this.#cache.delete(key);
-    this.#cache.set(key, entry);
-    const [oldest] = this.#cache.keys();
-    if (this.#cache.size > MAX_CACHED && oldest !== undefined) this.#cache.delete(oldest);
-  }
-}
-
-interface CachedObservation {
-  readonly answer: PreflightAnswer;
-  readonly observedAt: Date;
-  readonly completedAt: number;
 }
 
 /**

@@ -6,6 +6,8 @@ import { connect as connectTls } from "node:tls";
 import { Client } from "undici";
 import type { buildConnector } from "undici";
 
+import { BodyBuffer } from "./body_buffer.ts";
+
 /** Why one request to the Guild gave no JSON document (SPEC P8). The caller adds `deadline` and `inconsistent`. */
 export type RequestError =
   | "connect"
@@ -86,14 +88,11 @@ async function exchange(client: Client, request: GuildRequest): Promise<GuildRes
   // The connection is about to be closed: what the body's stream says about that does not matter any more.
   response.body.on("error", () => undefined);
   if (refusal !== null) return { kind: "failed", error: refusal };
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const body = new BodyBuffer(request.maxBytes);
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > request.maxBytes) return { kind: "failed", error: "too_large" };
-    chunks.push(chunk);
+    if (!body.add(chunk)) return { kind: "failed", error: "too_large" };
   }
-  return { kind: "body", body: Buffer.concat(chunks), headers: response.headers };
+  return { kind: "body", body: body.bytes, headers: response.headers };
 }
 
 /** What the head of an answer alone is refused for, before any of its body is read. */

@@ -1,5 +1,9 @@
-import { readStrictJson } from "../formats/strict_json.ts";
+import { scanJson } from "../formats/json_scan.ts";
+import type { JsonMember } from "../formats/json_scan.ts";
+import { JSON_BOUNDS } from "../formats/strict_json.ts";
 import type { JsonValue } from "../formats/strict_json.ts";
+import { keepEvidence } from "./kept_evidence.ts";
+import type { KeptEvidence, MemberText } from "./kept_evidence.ts";
 
 /** The six checks of the Guild's free preflight, in the order in which the service lists them. */
 export const CHECKS = [
@@ -29,20 +33,32 @@ export type Verdict = (typeof VERDICTS)[number];
 /** The checks whose failure alone makes the verdict `do_not_delegate`. */
 const BLOCKING: ReadonlySet<string> = new Set<CheckName>(["endpoint_reachable", "protocol_handshake"]);
 
+/** The members that matter, to the decision or as evidence. No other one is made a value of. */
+const READ: ReadonlySet<string> = new Set([
+  "target",
+  "verdict",
+  "failed",
+  "unknowns",
+  "scored",
+  "checks",
+  "method",
+  "limits",
+]);
+
+/** The most bytes that spell `do_not_delegate` in JSON: each character as an escape, and two quotes. */
+const LONGEST_SPELLING = "do_not_delegate".length * 6 + 2;
+
 /** The status of each of the six checks. */
 export type Statuses = Readonly<Record<CheckName, CheckStatus>>;
 
-/**
- * A consistent answer of the Guild. `statuses` and `verdict` are our own words; every other member is remote data
- * that nobody vouches for.
- */
+/** A consistent answer of the Guild. `statuses` and `verdict` are our own words. */
 export interface PreflightAnswer {
   readonly verdict: Verdict;
   readonly statuses: Statuses;
   /** How many distinct check names outside the six the answer carries (SPEC P10.2). */
   readonly unlisted: number;
-  /** The whole answer as received, frozen to its depths: the cache and every record share it. */
-  readonly untrusted: Readonly<Record<string, JsonValue>>;
+  /** What is kept of the answer's own words: remote data that nobody vouches for. */
+  readonly untrusted: KeptEvidence;
 }
 
 /**
@@ -62,31 +78,60 @@ export type ContractReading =
  * @returns a consistent answer, or that there is none. Never throws: the bytes come from a remote side.
  */
 export function readPreflightAnswer(body: Uint8Array, target: string): ContractReading {
-  const json = readStrictJson(body);
-  if (json.kind === "refused") {
-    return {
-      kind: "inconsistent",
-      saysDoNotDelegate: json.members.some(
-        ([name, value]) => name === "verdict" && value === "do_not_delegate",
-      ),
-    };
-  }
-  const object = asObject(json.value);
-  const answer = object === null ? null : consistentAnswer(object, target);
-  if (answer !== null) return { kind: "consistent", answer };
-  return {
-    kind: "inconsistent",
-    saysDoNotDelegate: object !== null && own(object, "verdict") === "do_not_delegate",
-  };
+  const answer = new Answer(body);
+  const problem = scanJson(body, JSON_BOUNDS, (name, member) => answer.add(name, member));
+  const consistent = problem === null ? consistentAnswer(answer, target) : null;
+  if (consistent !== null) return { kind: "consistent", answer: consistent };
+  return { kind: "inconsistent", saysDoNotDelegate: problem !== "syntax" && answer.saysDoNotDelegate };
 }
 
-function consistentAnswer(object: JsonObject, target: string): PreflightAnswer | null {
-  const verdict = VERDICTS.find((word) => word === own(object, "verdict"));
-  const found = statusByName(own(object, "checks"));
-  if (own(object, "target") !== target || verdict === undefined || found === null) return null;
+/** The members of an answer, of which only those are made values that the contract reads. */
+class Answer {
+  /** Whether any verdict in it is `do_not_delegate`, where it is repeated (SPEC P8.1). */
+  saysDoNotDelegate = false;
+  readonly #body: Buffer;
+  readonly #members = new Map<string, JsonMember>();
+
+  constructor(body: Uint8Array) {
+    this.#body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  }
+
+  add(name: string, member: JsonMember): void {
+    if (!READ.has(name)) return;
+    this.#members.set(name, member);
+    if (name === "verdict") this.saysDoNotDelegate ||= this.#isDoNotDelegate(member);
+  }
+
+  /** The value of a member; `undefined` where there is none. */
+  value(name: string): JsonValue | undefined {
+    const member = this.member(name);
+    return member === undefined ? undefined : (JSON.parse(member.text) as JsonValue);
+  }
+
+  /** The text of a member, which is strict JSON where the answer is. */
+  member(name: string): MemberText | undefined {
+    const member = this.#members.get(name);
+    if (member === undefined) return undefined;
+    const { start, end, values } = member;
+    return { text: this.#body.toString("utf8", start, end), bytes: end - start, values };
+  }
+
+  #isDoNotDelegate({ start, end, values }: JsonMember): boolean {
+    if (values !== 1 || end - start > LONGEST_SPELLING) return false;
+    const text = this.#body.toString("utf8", start, end);
+    return text.startsWith('"') && JSON.parse(text) === "do_not_delegate";
+  }
+}
+
+function consistentAnswer(answer: Answer, target: string): PreflightAnswer | null {
+  const verdict = VERDICTS.find((word) => word === answer.value("verdict"));
+  const found = statusByName(answer.value("checks"));
+  if (answer.value("target") !== target || verdict === undefined || found === null) return null;
   const statuses = statusesOfTheSix(found);
-  if (statuses === null || !summariesFit(object, found) || verdict !== verdictOf(found)) return null;
-  return { verdict, statuses, unlisted: found.size - CHECKS.length, untrusted: deepFreeze(object) };
+  if (statuses === null || !summariesFit(answer, found) || verdict !== verdictOf(found)) return null;
+  const shortChecks = CHECKS.map((check) => ({ check, status: statuses[check] }));
+  const untrusted = keepEvidence((name) => answer.member(name), shortChecks);
+  return { verdict, statuses, unlisted: found.size - CHECKS.length, untrusted };
 }
 
 /**
@@ -126,20 +171,20 @@ function statusesOfTheSix(found: ReadonlyMap<string, CheckStatus>): Statuses | n
 }
 
 /** The three summaries are, as sets without repetition, what the statuses say. The service's own order is not kept. */
-function summariesFit(object: JsonObject, found: ReadonlyMap<string, CheckStatus>): boolean {
+function summariesFit(answer: Answer, found: ReadonlyMap<string, CheckStatus>): boolean {
   const named = (wanted: (status: CheckStatus) => boolean) =>
     new Set([...found].filter(([, status]) => wanted(status)).map(([name]) => name));
   return (
     isListOf(
-      own(object, "failed"),
+      answer.value("failed"),
       named((status) => status === "failed"),
     ) &&
     isListOf(
-      own(object, "unknowns"),
+      answer.value("unknowns"),
       named((status) => status === "unknown"),
     ) &&
     isListOf(
-      own(object, "scored"),
+      answer.value("scored"),
       named((status) => status !== "unknown"),
     )
   );
@@ -149,15 +194,6 @@ function isListOf(list: JsonValue | undefined, names: ReadonlySet<string>): bool
   if (!Array.isArray(list) || list.length !== names.size) return false;
   const distinct = new Set(list);
   return distinct.size === list.length && list.every((name) => typeof name === "string" && names.has(name));
-}
-
-/** Freezes JSON data to its depths, which the strict reader bounds. */
-function deepFreeze<Value extends JsonValue | JsonObject>(value: Value): Value {
-  if (typeof value === "object" && value !== null) {
-    for (const member of Object.values(value) as JsonValue[]) deepFreeze(member);
-    Object.freeze(value);
-  }
-  return value;
 }
 
 type JsonObject = { readonly [name: string]: JsonValue };

@@ -27,14 +27,14 @@ export function evidenceOf(outcome: PreflightOutcome): EvidenceDocument {
 
 /** As {@link evidenceOf}, from what the gate has stored (SPEC P9.2). */
 export function evidenceIn(record: ObservationRecord): EvidenceDocument {
-  const { guild_origin, verdict, observed_at, cached, age_seconds, error } = record;
+  const { guild_origin, verdict, observed_at, cached, age_seconds, error, shortened } = record;
   const found = statusByName(record.checks);
   if (error !== null || verdict === null) return noEvidence(guild_origin, error);
   return {
     guild_origin,
     verdict,
     statuses: theSix(found),
-    unlisted: [...found.keys()].filter((name) => !CHECKS.some((check) => check === name)).length,
+    unlisted: shortened?.unlisted ?? unlistedIn(found),
     observed_at,
     cached,
     age_seconds,
@@ -80,6 +80,10 @@ function statusByName(checks: JsonValue): Map<string, CheckStatus> {
     if (typeof check === "string" && known !== undefined) found.set(check, known);
   }
   return found;
+}
+
+function unlistedIn(found: ReadonlyMap<string, CheckStatus>): number {
+  return [...found.keys()].filter((name) => !CHECKS.some((check) => check === name)).length;
 }
 
 /** The gate stores consistent answers alone, which have all six; what is missing all the same is not known. */

@@ -26,6 +26,7 @@ const JSON_ERRORS: Readonly<Record<JsonProblem, ContractError>> = {
   utf8: "invalid_utf8",
   duplicate_member: "duplicate_member",
   depth: "too_deep",
+  values: "too_large",
 };
 
 /**

@@ -203,6 +203,40 @@ describe("stored evidence", () => {
       expect(checks[0]?.polluted).to.equal(undefined);
     });
 
+    it("holds the beginning of what is too long, and says so [P9.2]", async () => {
+      const host = await open();
+      const limits = Array.from({ length: 1000 }, (_, index) => ({ [String(index)]: 0 }));
+      const method = "m".repeat(20_000);
+      host.guild.answer("*", { kind: "json", body: (url) => ({ ...healthy(url), method, limits }) });
+      await host.call();
+      const { observation } = lastOf(host);
+      const { checks, failed, unknowns, scored } = healthy(host.server().url);
+      expect(observation).to.have.all.keys(...OBSERVATION_FIELDS, "shortened");
+      expect(observation).to.deep.include({
+        checks,
+        failed,
+        unknowns,
+        scored,
+        method: `${JSON.stringify(method).slice(0, 256)}...`,
+        limits: `${JSON.stringify(limits).slice(0, 256)}...`,
+        shortened: { members: ["method", "limits"], unlisted: 0 },
+      });
+    });
+
+    it("holds of too many checks the six alone, and the number of the others [P9.2, P10.2]", async () => {
+      const host = await open();
+      const unlisted = Object.fromEntries(
+        Array.from({ length: 600 }, (_, index) => [`c${index}`, "unknown" as const]),
+      );
+      host.guild.answer("*", { kind: "json", body: (url) => preflightBody(url, {}, { unlisted }) });
+      await host.call();
+      const { observation } = lastOf(host);
+      expect(observation?.checks).to.deep.equal(
+        healthy("").checks.map(({ check, status }) => ({ check, status })),
+      );
+      expect(observation?.shortened).to.deep.equal({ members: ["unknowns", "checks"], unlisted: 600 });
+    });
+
     it("has null for prose that the answer leaves out [P9.2]", async () => {
       const host = await open();
       host.guild.answer("*", {

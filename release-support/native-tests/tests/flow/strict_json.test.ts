@@ -1,6 +1,7 @@
 import { expect } from "chai";
 
-import { readStrictJson } from "../../../../helpers/formats/strict_json.ts";
+import { scanJson } from "../../../../helpers/formats/json_scan.ts";
+import { JSON_BOUNDS, readStrictJson } from "../../../../helpers/formats/strict_json.ts";
 
 function read(text: string) {
   return readStrictJson(Buffer.from(text));
@@ -84,16 +85,44 @@ describe("strict JSON", () => {
   });
 
   it("tells the outermost members of a refused text, each as often as it occurs [P8.1]", () => {
-    const reading = read('{"verdict":"a","x":{"verdict":"b"},"verdict":"c","n":NaN}');
-    expect(reading).to.deep.equal({
-      kind: "refused",
-      problem: "duplicate_member",
-      members: [
-        ["verdict", "a"],
-        ["x", { verdict: "b" }],
-        ["verdict", "c"],
-        ["n", null],
-      ],
-    });
+    const text = '{"verdict":"a","x":{"verdict":"b"},"verdict":"c","n":NaN}';
+    const told: [string, string, number][] = [];
+    const problem = scanJson(Buffer.from(text), JSON_BOUNDS, (name, { start, end, values }) =>
+      told.push([name, text.slice(start, end), values]),
+    );
+    expect(problem).to.equal("duplicate_member");
+    expect(told).to.deep.equal([
+      ["verdict", '"a"', 1],
+      ["x", '{"verdict":"b"}', 2],
+      ["verdict", '"c"', 1],
+      ["n", "NaN", 1],
+    ]);
+  });
+
+  it("takes 20,000 values, lists and objects counted, and refuses one more [P7.1]", () => {
+    expect(problemOf(`[${"0,".repeat(19_998)}0]`)).to.equal("none");
+    expect(problemOf(`[${"0,".repeat(19_999)}0]`)).to.equal("values");
+    expect(problemOf(`[${'{"a":0},'.repeat(9_999)}{}]`)).to.equal("none");
+    expect(problemOf(`[${'{"a":0},'.repeat(9_999)}[0]]`)).to.equal("values");
+  });
+
+  it("goes on behind the bound on values, to the end and to what is wrong there [P8.1]", () => {
+    const told: string[] = [];
+    const text = `{"many":[${"0,".repeat(20_000)}0],"verdict":"c"}`;
+    expect(scanJson(Buffer.from(text), JSON_BOUNDS, (name) => told.push(name))).to.equal("values");
+    expect(told).to.deep.equal(["many", "verdict"]);
+    expect(problemOf(text.slice(0, -1))).to.equal("syntax");
+  });
+
+  it("does not take names of other levels, or of a closed object, for repeated [P7.2]", () => {
+    expect(problemOf('[{"a":{"a":1},"b":[{"a":1},{"a":1}]},{"a":1}]')).to.equal("none");
+    expect(problemOf('{"a":[{"b":1}],"c":{"b":1},"b":1}')).to.equal("none");
+    expect(problemOf('{"a":{"b":1},"c":1,"a":1}')).to.equal("duplicate_member");
+  });
+
+  it("tells names apart that look like a number, a prefix, or a quoted one [P7.2]", () => {
+    expect(problemOf('{"1":0,"01":0,"1.0":0,"":0,"\\"1":0,"__proto__":0}')).to.equal("none");
+    expect(problemOf('{"1":0,"\\u0031":0}')).to.equal("duplicate_member");
+    expect(problemOf('{"":0,"":0}')).to.equal("duplicate_member");
   });
 });
