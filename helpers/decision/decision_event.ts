@@ -82,11 +82,11 @@ const MAX_ERRORS = 24;
  */
 export function decisionEvent(agent: GateAgent, decision: Decision, tookMs: number): DecisionEvent {
   const { reason, call, endpoint, policy, outcome, decidedAt } = decision;
-  return Object.freeze({
-    ...when(decidedAt, tookMs),
+  return eventOf(agent, call, {
+    decidedAt,
+    tookMs,
     decision: decision.decision,
     reason,
-    ...whose(agent, call),
     endpoint: reason === "ineligible_endpoint" ? null : redactEndpoint(endpoint),
     policy: frozenPolicy(policy),
     evidence: outcome === null ? null : Object.freeze(summaryOf(outcome)),
@@ -107,11 +107,11 @@ export function configurationEvent(
   tookMs: number,
 ): DecisionEvent {
   const listed = errors.slice(0, MAX_ERRORS).map((error) => Object.freeze({ ...error }));
-  return Object.freeze({
-    ...when(new Date(), tookMs),
+  return eventOf(agent, call, {
+    decidedAt: new Date(),
+    tookMs,
     decision: "deny",
     reason: "configuration_invalid",
-    ...whose(agent, call),
     endpoint: null,
     policy: null,
     evidence: null,
@@ -123,24 +123,34 @@ export function configurationEvent(
   });
 }
 
-function when(decidedAt: Date, tookMs: number) {
-  // The last group of a random UUID is random throughout.
-  const id = randomUUID().slice(-12);
-  return {
-    v: EVENT_VERSION,
-    id,
-    decided_at: decidedAt.toISOString(),
-    took_ms: Math.round(tookMs * 1000) / 1000,
-  } as const;
+/** What differs from one event to another, apart from whose call it is about. */
+interface Told extends Pick<
+  DecisionEvent,
+  "decision" | "reason" | "endpoint" | "policy" | "evidence" | "configuration"
+> {
+  readonly decidedAt: Date;
+  readonly tookMs: number;
 }
 
-function whose(agent: GateAgent, { server, tool }: QualifiedToolName) {
-  return {
+function eventOf(agent: GateAgent, call: QualifiedToolName, told: Told): DecisionEvent {
+  // Field by field: spreading several objects into one this large takes longer than all the rest.
+  return Object.freeze({
+    v: EVENT_VERSION,
+    // The last group of a random UUID is random throughout.
+    id: randomUUID().slice(-12),
+    decided_at: told.decidedAt.toISOString(),
+    took_ms: Math.round(told.tookMs * 1000) / 1000,
+    decision: told.decision,
+    reason: told.reason,
     project: nameIfAny(agent.context.getData("project"), "<project>"),
     profile: nameIfAny(agent.config.profile, "<profile>"),
-    server: nameToShow(server, "<server>"),
-    tool: nameToShow(tool, "<tool>"),
-  };
+    server: nameToShow(call.server, "<server>"),
+    tool: nameToShow(call.tool, "<tool>"),
+    endpoint: told.endpoint,
+    policy: told.policy,
+    evidence: told.evidence,
+    configuration: told.configuration,
+  });
 }
 
 function nameIfAny(name: unknown, otherwise: string): string | null {
@@ -148,8 +158,9 @@ function nameIfAny(name: unknown, otherwise: string): string | null {
 }
 
 function frozenPolicy(policy: Policy): PolicyRecord {
-  const { required_proven: required, ...rest } = toPolicyRecord(policy);
-  return Object.freeze({ required_proven: Object.freeze([...required]), ...rest });
+  const record = toPolicyRecord(policy);
+  Object.freeze(record.required_proven);
+  return Object.freeze(record);
 }
 
 function summaryOf(outcome: PreflightOutcome): EvidenceSummary {

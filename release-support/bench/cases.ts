@@ -9,4 +9,5 @@ export interface RegisteredCase {
 /** Every case by its name on the command line, in the order in which they run. */
 export const CASES: Readonly<Record<string, RegisteredCase>> = {
   gate: { load: () => import("./cases/gate.ts"), byDefault: true },
+  decision_log: { load: () => import("./cases/decision_log.ts"), byDefault: true },
 };
