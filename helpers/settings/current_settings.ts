@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import { hasOverrides } from "../config/environment.ts";
 import type { GateAgent, KeptConfiguration } from "../host.ts";
+import { errorCode } from "../config/file_view.ts";
 import { findConfigFile, firstConfigFile, interpretConfig } from "../config/scoped_config.ts";
 import type { ConfigScope, ConfigScopeName, FoundConfig } from "../config/scoped_config.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
@@ -81,7 +82,8 @@ export async function settingsIn(scope: ConfigScope): Promise<CurrentSettings> {
 
 async function keptIn(found: FoundConfig): Promise<KeptConfiguration> {
   const where = describeFile(found.scopeName);
-  const config = await interpretConfig(found, PLUGIN_NAME);
+  const config = await interpretConfig(found, PLUGIN_NAME).catch(whereMissing);
+  if (config === null) return { kind: "unusable", where, problem: PACKAGES_MISSING };
   return config.kind === "value"
     ? { kind: "value", where, value: config.value }
     : { kind: "unusable", where, problem: config.problem };
@@ -92,16 +94,25 @@ async function checked(kept: KeptConfiguration): Promise<CurrentSettings> {
     case "none":
       return { kind: "valid", settings: DEFAULT_SETTINGS };
     case "value": {
-      const { readDecisionLog, readSettings } = await import("./settings_schema.ts");
-      const reading = readSettings(kept.value);
+      const schema = await import("./settings_schema.ts").catch(whereMissing);
+      if (schema === null) return invalid(kept.where, `a usable file, but ${PACKAGES_MISSING}`);
+      const reading = schema.readSettings(kept.value);
       if (reading.kind === "valid") return reading;
-      const decisionLog = readDecisionLog(kept.value);
+      const decisionLog = schema.readDecisionLog(kept.value);
       return { kind: "invalid", where: kept.where, errors: reading.errors, decisionLog };
     }
     case "unusable":
     default:
       return invalid(kept.where, `a usable file, but ${kept.problem}`);
   }
+}
+
+/** Of a plugin folder without its packages, as a clone is before npm ci. */
+const PACKAGES_MISSING = "the plugin's packages are missing: run npm ci in the plugin's own folder";
+
+function whereMissing(error: unknown): null {
+  if (errorCode(error) === "ERR_MODULE_NOT_FOUND") return null;
+  throw error;
 }
 
 /** Names a configuration file by its scope. */

@@ -1,10 +1,7 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-
 import { Command, CommanderError } from "commander";
 
 import { PluginRootError } from "../../helpers/config/enabled_plugins.ts";
-import { packageRoot } from "../packaging/package_root.ts";
+import { packageVersion } from "../packaging/package_root.ts";
 import { CannotRun } from "./cannot_run.ts";
 import { addCheck } from "./check.ts";
 import { addConfig } from "./config.ts";
@@ -12,11 +9,15 @@ import { addDecisions } from "./decisions.ts";
 import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
 import { addGuild } from "./guild.ts";
+import { addInstall, addUninstall } from "./install.ts";
 import { addRun } from "./run.ts";
 import { COLUMNS, shown } from "../terminal/text.ts";
 
 /** The executable's name. */
 const NAME = "agent-guild-preflight";
+
+/** In the order in which the help lists them. */
+const COMMANDS = [addDemo, addInstall, addUninstall, addDoctor, addRun, addDecisions, addCheck, addConfig, addGuild];
 
 /** The exit code of a command that could not run. */
 const COULD_NOT_RUN = 2;
@@ -62,13 +63,8 @@ function commandLine(): Command {
 Exit codes: 0 nothing is wrong, 1 something is or a call was denied, 2 the
 command could not run. "${NAME} <command> --help" has examples.`,
     );
-  for (const add of [addDemo, addRun, addDecisions, addCheck, addDoctor, addGuild, addConfig]) add(program);
+  for (const add of COMMANDS) add(program);
   return program;
-}
-
-function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as { version: string };
-  return manifest.version;
 }
 
 /** Why the command could not run, in one line; `null` when it merely showed its help or version. */

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 
 import { checkSelection } from "../../helpers/config/enabled_plugins.ts";
 import { CannotRun } from "./cannot_run.ts";
+import { levelProblem } from "./root_level.ts";
 
 /** The flags that name a host root and whose configuration counts in it. */
 export interface RootFlags {
@@ -36,16 +37,22 @@ export function withRootFlags(command: Command, root: "required" | "optional" = 
 /**
  * Checks what the flags name.
  *
+ * @param flags - what was typed
+ * @param whenOff - what becomes of a root that looks a level off: it is refused, or the command tells of it itself
  * @throws CannotRun when there is no such root or project, or a name is none
  */
-export function rootScope({ root, project, profile }: RootFlags): RootScope {
+export function rootScope(
+  { root, project, profile }: RootFlags,
+  whenOff: "refuse" | "go on" = "refuse",
+): RootScope {
   const path = resolve(root);
   if (!isFolder(path)) throw new CannotRun("--root: there is no such folder; give the host's root");
+  const off = levelProblem(path);
   if (!isFolder(join(path, "usr")) && !isFolder(join(path, "plugins"))) {
-    throw new CannotRun(
-      "--root: the folder holds neither usr/ nor plugins/, so it is no host root; give the host's root",
-    );
+    const hint = off ?? "give the host's root";
+    throw new CannotRun(`--root: the folder holds neither usr/ nor plugins/, so it is no host root; ${hint}`);
   }
+  if (off !== null && whenOff === "refuse") throw new CannotRun(`--root: ${off}`);
   const selection = { project: named("--project", project), profile: named("--profile", profile) };
   if (selection.project !== null && !isFolder(join(path, "usr", "projects", selection.project))) {
     throw new CannotRun("--project: the root has no project of this name below usr/projects/");

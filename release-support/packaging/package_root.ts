@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** The folder of this package: where `package.json` lies, whether the code runs from `dist/` or from its sources. */
@@ -9,4 +9,10 @@ function findPackageRoot(from: string): string {
   const parent = dirname(from);
   if (parent === from) throw new Error("agent-guild-preflight is incomplete: its package.json is missing");
   return findPackageRoot(parent);
+}
+
+/** The version of this package. */
+export function packageVersion(): string {
+  const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as { version: string };
+  return manifest.version;
 }

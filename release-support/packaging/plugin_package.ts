@@ -3,11 +3,14 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "nod
 import { dirname, join, relative } from "node:path";
 
 import { packageRoot } from "./package_root.ts";
+import { writeReleaseManifest } from "./release_manifest.ts";
 
 /** Where the compiled plugin lies. */
 const compiled = join(packageRoot, "dist");
 const RUNTIME_DEPENDENCIES = ["undici", "yaml", "zod"];
-const DOCUMENTS = ["plugin.yaml", "default_config.yaml", "LICENSE", "NOTICE", "README.md"];
+const DOCUMENTS = ["plugin.yaml", "default_config.yaml", "LICENSE", "NOTICE"];
+/** What the plugin folder says for itself: the project's own README leads to files that it does not have. */
+const README = join(packageRoot, "release-support", "packaging", "plugin_readme.md");
 
 /** How a plugin directory gets the three packages that the plugin needs at run time. */
 export type Dependencies =
@@ -32,19 +35,22 @@ export function makePluginDirectory(target: string, dependencies: Dependencies):
       filter: (path) => !/\.(?:d\.ts|map)$/.test(path),
     });
   }
-  writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
+  cpSync(README, join(target, "README.md"));
+  const manifest = packageManifest();
+  writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   for (const name of RUNTIME_DEPENDENCIES) {
     const from = dirname(createRequire(join(packageRoot, "package.json")).resolve(`${name}/package.json`));
     const to = join(target, "node_modules", name);
     if (dependencies === "linked") symlinkSync(from, to, "junction");
     else cpSync(from, to, { recursive: true, filter: (path) => isNeeded(relative(from, path)) });
   }
+  writeReleaseManifest(target, manifest.version);
 }
 
-function manifest() {
+function packageManifest() {
   const { name, version, license, engines, dependencies } = JSON.parse(
     readFileSync(join(packageRoot, "package.json"), "utf8"),
-  ) as Record<string, unknown> & { dependencies: Record<string, string> };
+  ) as Record<string, unknown> & { version: string; dependencies: Record<string, string> };
   const needed = Object.fromEntries(RUNTIME_DEPENDENCIES.map((one) => [one, dependencies[one]]));
   return {
     name: `${String(name)}-plugin`,

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { enabledPlugins, listPlugins } from "../../../helpers/config/enabled_plugins.ts";
 import type { PluginFolder, ScopeSelection } from "../../../helpers/config/enabled_plugins.ts";
 import { findExtensionFiles, groupByStem, selectWinners } from "./extension_files.ts";
-import type { ExtensionWinner } from "./extension_files.ts";
+import type { ExtensionFiles, ExtensionWinner } from "./extension_files.ts";
 import { loadExtensionModule } from "./extension_modules.ts";
 import type { ExtensionClass, ExtensionModule } from "./extension_modules.ts";
 import { importedModules } from "./imported_modules.ts";
@@ -140,7 +140,7 @@ export class ExtensionCatalog {
   /** What is not in force as it stands on disk. */
   get refused(): readonly RefusedFile[] {
     const files = [...this.#loaded].flatMap(([path, file]) => {
-      const why = refusal(file);
+      const why = refusal(file, isOfPlugin(this.#root, path));
       return why === null ? [] : [{ path: relative(this.#root, path), why }];
     });
     const folders = this.snapshot.unlisted.map(({ path, code }) => ({
@@ -178,10 +178,28 @@ export class ExtensionCatalog {
   #select(point: string, selection: ScopeSelection): ExtensionSet {
     const files = findExtensionFiles(this.#root, point, selection, this.snapshot);
     const winners = selectWinners(files, (path) => this.#inForce(path).kind === "extension");
+    this.#expectPluginsExtensions(files, winners);
     return winners.flatMap((winner) => {
       const module = this.#inForce(winner.path);
       return module.kind === "extension" ? [{ ...winner, create: module.create, ms: module.ms }] : [];
     });
+  }
+
+  /**
+   * An enabled plugin's own file that holds no extension, and for which no other file of its name stands in, is as good
+   * as one that cannot be loaded: it may be a gate that was emptied (SPEC H4). The framework passes it by.
+   */
+  #expectPluginsExtensions(files: ExtensionFiles, winners: readonly ExtensionWinner[]): void {
+    const won = new Set(winners.map(({ stem }) => stem));
+    const empty = files
+      .filter(({ stem }) => !won.has(stem))
+      .flatMap(({ candidates }) => candidates)
+      .find(({ plugin }) => plugin !== null);
+    if (empty === undefined) return;
+    throw new ExtensionLoadError(
+      `The extension ${relative(this.#root, empty.path)} of an enabled plugin holds no extension, so nothing runs at its ` +
+        "extension point. Mend or remove it, or switch its plugin off.",
+    );
   }
 
   #inForce(path: string): ExtensionModule {
@@ -196,13 +214,16 @@ export class ExtensionCatalog {
   }
 }
 
-function refusal({ latest, inForce }: LoadedFile): string | null {
+function refusal({ latest, inForce }: LoadedFile, ofPlugin: boolean): string | null {
   const kept = latest === inForce ? "" : "; the extension loaded before stays in force";
+  const without = ofPlugin
+    ? ": unless another file of its name does, nothing runs at its extension point"
+    : ": it overrides nothing";
   switch (latest.kind) {
     case "extension":
       return null;
     case "none":
-      return `it holds no extension${kept || ": it overrides nothing"}`;
+      return `it holds no extension${kept || without}`;
     case "broken":
     default:
       return `it cannot be loaded (${latest.problem})${kept || ": nothing runs at its extension point"}`;
@@ -211,13 +232,11 @@ function refusal({ latest, inForce }: LoadedFile): string | null {
 
 /** The files that a loader would load: one a stem and folder, and none of a plugin that no toggle ever switches on. */
 function filesToLoad(root: string, plugins: readonly PluginFolder[], snapshot: RootSnapshot): SnapshotFile[] {
-  const pluginRoots = [join(root, "usr/plugins", "/"), join(root, "plugins", "/")];
   const live = plugins.map(({ path }) => join(path, "/"));
   const byFolder = new Map<string, string[]>();
   for (const { path, purpose } of snapshot.files) {
     if (purpose !== "extension") continue;
-    const isOfPlugin = pluginRoots.some((folder) => path.startsWith(folder));
-    if (isOfPlugin && !live.some((folder) => path.startsWith(folder))) continue;
+    if (isOfPlugin(root, path) && !live.some((folder) => path.startsWith(folder))) continue;
     byFolder.set(dirname(path), [...(byFolder.get(dirname(path)) ?? []), basename(path)]);
   }
   const preferred = new Set<string>();
@@ -227,6 +246,11 @@ function filesToLoad(root: string, plugins: readonly PluginFolder[], snapshot: R
     }
   }
   return snapshot.files.filter(({ path }) => preferred.has(path));
+}
+
+/** Whether a path lies below one of the two plugin roots. */
+function isOfPlugin(root: string, path: string): boolean {
+  return ["usr/plugins", "plugins"].some((folder) => path.startsWith(join(root, folder, "/")));
 }
 
 /** The modules of each plugin by its folder, which ends with a separator. */

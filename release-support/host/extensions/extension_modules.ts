@@ -95,8 +95,9 @@ function describe(error: unknown, { path }: SnapshotFile): string {
   if (error instanceof UnusableFileError) return error.message;
   const code = errorCode(error);
   if (code === "ERR_UNKNOWN_FILE_EXTENSION" && path.endsWith(".ts"))
-    return "this Node does not load TypeScript: put the compiled .js beside it";
-  if (code === "ERR_MODULE_NOT_FOUND") return "a module that it imports is missing";
+    return "this Node does not load TypeScript: run npm ci in its plugin's folder, or put the compiled .js beside it";
+  if (code === "ERR_MODULE_NOT_FOUND")
+    return "a module that it imports is missing: if its plugin needs packages, run npm ci in the plugin's folder";
   return error instanceof SyntaxError
     ? "it, or a module that it imports, is not valid JavaScript"
     : "it fails while it is loaded";

@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setInterval as every } from "node:timers/promises";
 import { promisify } from "node:util";
 
 import { expect } from "chai";
@@ -9,10 +8,10 @@ import { expect } from "chai";
 import { makePluginDirectory } from "../../../packaging/plugin_package.ts";
 import { protecting } from "../../../fixtures/gated_host.ts";
 import type { GatedHost } from "../../../fixtures/gated_host.ts";
-import type { CallOutcome } from "../../../fixtures/gated_host.ts";
 import type { SavingMode } from "../../children/saving_child.ts";
 import { POINT } from "../host/extension_support.ts";
 import { gatedSuite } from "../gated_suite.ts";
+import { callUntil, ran } from "./calling.ts";
 
 const STEM = "_45_agent_guild_preflight";
 const PLUGIN = "usr/plugins/agent_guild_preflight";
@@ -20,38 +19,6 @@ const CALL_EVERY_MS = 10;
 /** How soon the last save must be in force. */
 const IN_FORCE_MS = 2_000;
 const OTHER = `export default class { execute() {} }\n`;
-
-interface TimedOutcome {
-  /** How many calls had ended with a denial when this one began. */
-  readonly deniedBefore: number;
-  readonly outcome: CallOutcome;
-}
-
-/** Calls the protected tool every few milliseconds until something else is done. */
-async function callUntil(host: GatedHost, done: Promise<unknown>): Promise<TimedOutcome[]> {
-  const ending = new AbortController();
-  void done.then(
-    () => ending.abort(),
-    () => ending.abort(),
-  );
-  let denied = 0;
-  const call = async (): Promise<TimedOutcome> => {
-    const deniedBefore = denied;
-    const outcome = await host.call();
-    if (outcome.kind === "denied") denied += 1;
-    return { deniedBefore, outcome };
-  };
-  const calls: Promise<TimedOutcome>[] = [];
-  for await (const _ of every(CALL_EVERY_MS)) {
-    if (ending.signal.aborted) break;
-    calls.push(call());
-  }
-  return Promise.all(calls);
-}
-
-function ran(outcomes: readonly TimedOutcome[]): TimedOutcome[] {
-  return outcomes.filter(({ outcome }) => outcome.kind === "ran");
-}
 
 /** The save that the gate in force comes from; null for the one that was installed. */
 function saveInForce({ host, agent }: GatedHost): number | null {

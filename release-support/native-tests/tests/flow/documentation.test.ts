@@ -67,6 +67,13 @@ const PRAISE =
   /\b(?:safe|trusted) (?:endpoint|server)s?\b|\b(?:endpoint|server)s? (?:is|are) (?:safe|trusted)\b|\bapproved by the (?:agent )?guild\b/i;
 
 describe("the documentation", () => {
+  it("begins the README with one command line for the demo and one for the tests [D1]", () => {
+    const top = read("README.md").split("\n## ")[0] ?? "";
+    expect(top)
+      .to.match(/^npm ci && npm start\b/m)
+      .and.to.match(/^npm ci && npm test\b/m);
+  });
+
   it("explains each reason in the README, and no other [P8.5]", () => {
     expect(codesUnder("reason", "README.md")).to.have.members([...REASONS, ...REPORTED_BY_HOST]);
   });

@@ -193,7 +193,7 @@ describe("extensions of a running host", () => {
       it("stop their point, since this Node does not load them, and the message says what to do [H3]", async () => {
         const host = await open({ [`${FOLDER}/_50_x.ts`]: TYPED, [`${FOLDER}/_60_y.js`]: noting("y") });
         expect((await loadError(host)).message).to.equal(
-          `The extension ${FOLDER}/_50_x.ts cannot be loaded (this Node does not load TypeScript: put the compiled .js ` +
+          `The extension ${FOLDER}/_50_x.ts cannot be loaded (this Node does not load TypeScript: run npm ci in its plugin's folder, or put the compiled .js ` +
             "beside it), so nothing runs at its extension point. Mend or remove it; if it was a module behind it that " +
             "you mended, restart the host.",
         );
