@@ -17,7 +17,17 @@ import { COLUMNS, shown } from "../terminal/text.ts";
 const NAME = "agent-guild-preflight";
 
 /** In the order in which the help lists them. */
-const COMMANDS = [addDemo, addInstall, addUninstall, addDoctor, addRun, addDecisions, addCheck, addConfig, addGuild];
+const COMMANDS = [
+  addDemo,
+  addInstall,
+  addUninstall,
+  addDoctor,
+  addRun,
+  addDecisions,
+  addCheck,
+  addConfig,
+  addGuild,
+];
 
 /** The exit code of a command that could not run. */
 const COULD_NOT_RUN = 2;
