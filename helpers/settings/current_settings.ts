@@ -38,7 +38,7 @@ export async function currentSettings(agent: GateAgent): Promise<CurrentSettings
   const { host } = agent;
   return host.configuration === undefined
     ? await settingsIn(scopeOf(agent))
-    : await checked(await host.configuration(agent));
+    : await checkConfiguration(await host.configuration(agent));
 }
 
 /** The files that may hold the configuration in a host with places of its own, the deciding one first: absolute. */
@@ -77,7 +77,7 @@ export async function settingsIn(scope: ConfigScope): Promise<CurrentSettings> {
   if (found === null) return invalid("(none found)", "default_config.yaml in the plugin's own folder");
   return isUntouchedDefault(found)
     ? { kind: "valid", settings: DEFAULT_SETTINGS }
-    : await checked(await keptIn(found));
+    : await checkConfiguration(await keptIn(found));
 }
 
 async function keptIn(found: FoundConfig): Promise<KeptConfiguration> {
@@ -89,7 +89,12 @@ async function keptIn(found: FoundConfig): Promise<KeptConfiguration> {
     : { kind: "unusable", where, problem: config.problem };
 }
 
-async function checked(kept: KeptConfiguration): Promise<CurrentSettings> {
+/**
+ * Checks a configuration that a host keeps itself.
+ *
+ * @param kept - as the host gives it
+ */
+export async function checkConfiguration(kept: KeptConfiguration): Promise<CurrentSettings> {
   switch (kept.kind) {
     case "none":
       return { kind: "valid", settings: DEFAULT_SETTINGS };

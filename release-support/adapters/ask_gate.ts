@@ -3,6 +3,7 @@ import type { GateAgent, KeptConfiguration, McpConfigurationView } from "../../h
 import { normalizeServerName } from "../../helpers/binding/names.ts";
 import { LAST_OBSERVATION_KEY } from "../../helpers/decision/evidence.ts";
 import type { DecisionRecord } from "../../helpers/decision/evidence.ts";
+import { checkConfiguration } from "../../helpers/settings/current_settings.ts";
 
 /** What an adapter knows of its host: the facts that the gate asks for, in the host's own words (SPEC A2). */
 export interface AdaptedHost {
@@ -61,6 +62,37 @@ export async function askGate(host: AdaptedHost, call: AdaptedCall): Promise<Gat
   return answer;
 }
 
+/**
+ * Asks about a call whose host does not tell which server it goes to: once for each protected server, since it may go to
+ * any of them. The first denial counts.
+ *
+ * @param host - what is known about the host
+ * @param call - the call
+ * @throws as {@link askGate} does
+ */
+export async function askGateForAny(
+  host: AdaptedHost,
+  call: Omit<AdaptedCall, "server">,
+): Promise<GateAnswer> {
+  for (const server of await serversToAskAbout(host)) {
+    const answer = await askGate(host, { ...call, server });
+    if (answer.kind !== "not_denied") return answer;
+  }
+  call.signal.throwIfAborted();
+  return { kind: "not_denied" };
+}
+
+/** The protected servers. With settings that cannot be used, or read, any name is as good: the gate denies them all. */
+async function serversToAskAbout(host: AdaptedHost): Promise<Iterable<string>> {
+  try {
+    const current = await checkConfiguration(await host.configuration());
+    if (current.kind === "valid") return current.settings.protectedServers.keys();
+  } catch {
+    // Whatever broke breaks in the gate too, which knows what to make of it.
+  }
+  return [NAMELESS];
+}
+
 /** What the model sees when the gate cannot do its work. */
 export const GATE_BROKE = [
   "agent_guild_preflight blocked this tool call: the gate itself failed, and what it cannot judge does not run.",
@@ -71,7 +103,7 @@ class Denial extends Error {
   override readonly name = "Denial";
 }
 
-/** A tool that gives no name would have no server part either, and no server of that name is protected. */
+/** Stands where there is no name: without one, a tool would have no server part either and count as unprotected. */
 const NAMELESS = "<nameless>";
 
 /** The agent of this one call. Its tool is the call itself, so no look-alike is vouched for. */
