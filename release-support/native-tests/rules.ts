@@ -15,7 +15,7 @@ const SECTIONS: Readonly<Record<string, number>> = {
   G: 11,
   S: 2,
   C: 7,
-  A: 2,
+  A: 4,
 };
 
 /** Rules of sections that are not whole yet. */

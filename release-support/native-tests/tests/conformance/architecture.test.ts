@@ -38,6 +38,7 @@ function importsBelow(folder: string): Import[] {
 const ROOMS: readonly string[] = [
   "release-support/native-tests/",
   "release-support/bench/",
+  "release-support/test-hosts/",
   "release-support/examples/",
   "release-support/cli/",
   "release-support/demo/",
@@ -152,12 +153,13 @@ describe("the directions of imports", () => {
     expect(eager.map(shown)).to.deep.equal([]);
   });
 
-  it("keeps the MCP SDK to two files of the one MCP client and the fixtures [H5, H11]", () => {
+  it("keeps the MCP SDK to two files of the one MCP client, to pi's adapter and the fixtures [H5, H11]", () => {
     const sdk = [...helpers, ...extensions, ...support].filter(({ to }) =>
       to.startsWith("@modelcontextprotocol"),
     );
     const importers = new Set(sdk.map(({ from }) => from));
-    expect([...importers].filter((from) => !from.startsWith("release-support/fixtures/"))).to.have.members([
+    const others = /^release-support\/(?:fixtures|test-hosts|adapters\/pi)\//;
+    expect([...importers].filter((from) => !others.test(from))).to.have.members([
       "release-support/mcp/connection.ts",
       "release-support/mcp/stdio.ts",
     ]);
