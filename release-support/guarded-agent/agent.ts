@@ -7,12 +7,13 @@ import { readRecord } from "./arguments.ts";
 import { abortable, Scope } from "./cancellation.ts";
 import { Conversation } from "./conversation.ts";
 import { GuardedAgentError, withTrace } from "./errors.ts";
+import type { GuardedAgentErrorCode } from "./errors.ts";
 import { Guard } from "./guard.ts";
 import { readHistory } from "./history.ts";
-import type { EndpointSession } from "./endpoint_session.ts";
 import { publicNetwork } from "./network.ts";
 import type { Network } from "./network.ts";
 import { openEndpoints } from "./open_endpoints.ts";
+import type { OpenedEndpoint } from "./open_endpoints.ts";
 import { readOptions, readSignal } from "./options.ts";
 import type { GuardedMcpAgentOptions } from "./options.ts";
 import type { Message } from "./prompt_executor.ts";
@@ -21,7 +22,7 @@ import { ToolRegistry } from "./tool_registry.ts";
 import type { OfferedTool } from "./tool_registry.ts";
 
 interface AgentParts extends LoopParts {
-  readonly connections: readonly EndpointSession[];
+  readonly endpoints: readonly OpenedEndpoint[];
 }
 
 /** What may be said about one run. */
@@ -40,6 +41,13 @@ export interface RunResult {
   /** The model's answer. */
   readonly answer: string;
   readonly trace: RunTrace;
+}
+
+/** What became of an endpoint when the agent was created. */
+export interface EndpointState {
+  readonly url: string;
+  /** Why an optional endpoint could not be opened; `null` for one that was. */
+  readonly error: GuardedAgentErrorCode | null;
 }
 
 /** Only this module makes handles. */
@@ -117,6 +125,13 @@ export class GuardedMcpAgent {
     return this.#parts.registry.offered;
   }
 
+  /** The endpoints in their order, each with the code of why the agent goes on without it, or `null`. */
+  endpoints(): readonly EndpointState[] {
+    return this.#parts.endpoints.map((one) =>
+      Object.freeze({ url: one.endpoint.url, error: one.kind === "open" ? null : one.error }),
+    );
+  }
+
   /**
    * Ends every run, closes every connection, then the executor. Does so once, however often and whenever it is called;
    * every call waits for the same end.
@@ -136,7 +151,8 @@ export class GuardedMcpAgent {
   async #close(): Promise<void> {
     this.#lifetime.abort(new GuardedAgentError("closed"));
     await this.#tail;
-    await Promise.all(this.#parts.connections.map((connection) => connection.close()));
+    const { endpoints } = this.#parts;
+    await Promise.all(endpoints.flatMap((one) => (one.kind === "open" ? [one.session.close()] : [])));
     await this.#parts.settings.closeExecutor();
   }
 }
@@ -150,9 +166,9 @@ export async function createOn(network: Network, options: GuardedMcpAgentOptions
   const endpoints = await openEndpoints(settings, network);
   return handleOf({
     settings,
-    registry: new ToolRegistry(endpoints, settings.bounds),
+    registry: new ToolRegistry(endpoints, settings),
     guard: new Guard(settings, network),
-    connections: endpoints.map(({ connection }) => connection),
+    endpoints,
   });
 }
 

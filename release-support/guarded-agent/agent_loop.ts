@@ -7,7 +7,7 @@ import type { AssistantMessage } from "./model_turn.ts";
 import type { AgentSettings } from "./options.ts";
 import { inParallel } from "./parallel.ts";
 import type { Message, ToolCall } from "./prompt_executor.ts";
-import { denialMessage, fixedMessage, outcomeMessage } from "./tool_messages.ts";
+import { denialMessage, fixedMessage, notSentMessage, outcomeMessage } from "./tool_messages.ts";
 import type { ToolMessage } from "./tool_messages.ts";
 import type { ToolRegistry } from "./tool_registry.ts";
 
@@ -77,10 +77,13 @@ async function toolCall(
   if (tool === undefined) return fixedMessage(call, "unknown_tool");
   if (call.arguments === null) return fixedMessage(call, "invalid_arguments");
   const { endpoint, description } = tool;
+  // Nobody is asked about a call that cannot be made: it would disclose the endpoint for nothing (SPEC G12).
+  const problem = await tool.connection.revive(signal);
+  if (problem !== null) return notSentMessage(call, problem);
   const asked = { runId: conversation.runId, callId: call.id, endpoint, tool: description.name };
   const decision = await guard.check(asked, signal);
   conversation.decided(decision);
   if (decision.decision !== "allow") return denialMessage(call, decision);
   const outcome = await tool.connection.call(description.name, call.arguments, signal);
-  return outcomeMessage(call, outcome, settings.bounds.maxResultCharacters);
+  return outcomeMessage(call, outcome, settings);
 }

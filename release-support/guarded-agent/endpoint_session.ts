@@ -3,6 +3,7 @@ import { McpFailure } from "../mcp/failure.ts";
 import type { Fate } from "../mcp/failure.ts";
 import { McpSession } from "../mcp/session.ts";
 import { StreamableHttp } from "../mcp/streamable_http.ts";
+import { abortable } from "./cancellation.ts";
 import { GuardedAgentError } from "./errors.ts";
 import { frozenJson } from "./frozen_json.ts";
 import type { Network } from "./network.ts";
@@ -31,6 +32,10 @@ export type CallOutcome =
       readonly kind: "failed";
       /** Whether it was sent, and what the server made of it, as far as that is known (SPEC G12). */
       readonly fate: Fate;
+      /** The cause, in controlled words. */
+      readonly why: string;
+      /** What the server itself said: remote, and no more than a tool's result. `null` when it said nothing. */
+      readonly remoteText: string | null;
     };
 
 /**
@@ -91,6 +96,17 @@ export class EndpointSession {
   }
 
   /**
+   * Opens a lost session anew. Nobody need be asked about a call that cannot be made (SPEC G12).
+   *
+   * @returns why there is still none, in controlled words; `null` where there is one
+   * @throws the reason of `signal` when that fires first; nothing else
+   */
+  async revive(signal: AbortSignal): Promise<string | null> {
+    await abortable(this.#session.open(), signal);
+    return this.#session.isOpen ? null : (this.#session.problem ?? "the connection was closed");
+  }
+
+  /**
    * Calls a tool, once.
    *
    * @param signal - ends the call: its request is cut off, and the server is told
@@ -102,8 +118,9 @@ export class EndpointSession {
       return frozenJson({ kind: "result", ...result }) as CallOutcome;
     } catch (error) {
       signal.throwIfAborted();
-      const { fate } = error instanceof McpFailure ? error : McpFailure.unknownEnd("no usable result");
-      return { kind: "failed", fate };
+      const unusable = "what it brought cannot be used";
+      const failure = error instanceof McpFailure ? error : McpFailure.unknownEnd(unusable);
+      return { kind: "failed", fate: failure.fate, why: failure.message, remoteText: failure.remoteText };
     }
   }
 

@@ -2,13 +2,13 @@ import type { RunTrace } from "./run_trace.ts";
 
 /** Each error of the agent in words of our own. */
 export const AGENT_ERRORS = {
-  resolution_failed: "the host name of an endpoint has no address; check the URL and the resolver",
-  address_refused: "an endpoint has an address that is not public; nothing was connected to",
-  connect_failed: "no connection to an endpoint; check that it is up",
-  tls_failed: "an endpoint has no trustworthy certificate for its host name",
-  handshake_failed: "an endpoint does not answer as an MCP server over streamable HTTP",
-  listing_refused: "an endpoint's list of tools is unusable or too long",
-  open_deadline: "the endpoints could not be opened in time; see config.openTimeoutSeconds",
+  resolution_failed: "the host name of the endpoint has no address; check the URL and the resolver",
+  address_refused: "the endpoint has an address that is not public; nothing was connected to",
+  connect_failed: "no connection to the endpoint; check that it is up",
+  tls_failed: "the endpoint has no trustworthy certificate for its host name",
+  handshake_failed: "the endpoint does not answer as an MCP server over streamable HTTP",
+  listing_refused: "the endpoint's list of tools is unusable or too long",
+  open_deadline: "the endpoint could not be opened in time; see config.openTimeoutSeconds",
   iteration_limit: "no answer within config.maxIterations model turns",
   closed: "the agent is closed; create another one",
 } as const;
@@ -23,12 +23,19 @@ export type GuardedAgentErrorCode = keyof typeof AGENT_ERRORS;
 export class GuardedAgentError extends Error {
   override readonly name = "GuardedAgentError";
   readonly code: GuardedAgentErrorCode;
+  /** The URL of the endpoint that it is about; `null` where it is about none. */
+  readonly endpoint: string | null;
   /** Not a plain member: who prints the error prints no remote text. */
   readonly #trace: RunTrace | null;
 
-  constructor(code: GuardedAgentErrorCode, trace: RunTrace | null = null) {
-    super(`${code}: ${AGENT_ERRORS[code]}`);
+  constructor(
+    code: GuardedAgentErrorCode,
+    about: { readonly endpoint?: string; readonly trace?: RunTrace } = {},
+  ) {
+    const { endpoint = null, trace = null } = about;
+    super(`${code}: ${AGENT_ERRORS[code]}${endpoint === null ? "" : ` (${endpoint})`}`);
     this.code = code;
+    this.endpoint = endpoint;
     this.#trace = trace;
   }
 
@@ -46,7 +53,7 @@ const foreign = new WeakMap<object, RunTrace>();
  * any other as it is.
  */
 export function withTrace(error: unknown, trace: RunTrace, isOwn: boolean): unknown {
-  if (isOwn && error instanceof GuardedAgentError) return new GuardedAgentError(error.code, trace);
+  if (isOwn && error instanceof GuardedAgentError) return new GuardedAgentError(error.code, { trace });
   if (typeof error === "object" && error !== null) foreign.set(error, trace);
   return error;
 }

@@ -3,7 +3,7 @@
  * that it owns. This file is the public API; nothing else of this folder is.
  */
 export { GuardedMcpAgent } from "./agent.ts";
-export type { RunOptions, RunResult } from "./agent.ts";
+export type { EndpointState, RunOptions, RunResult } from "./agent.ts";
 export type { CallDecision, DenialReason } from "./call_decision.ts";
 export type { RunTrace } from "./run_trace.ts";
 export type { GuardedAgentConfig, GuardedMcpAgentOptions } from "./options.ts";

@@ -23,6 +23,11 @@ export interface GuardedAgentConfig {
   readonly maxPreflights?: number | undefined;
   /** How much of one tool's result the model gets, in characters: 1 to 262144, which is the default. */
   readonly maxResultCharacters?: number | undefined;
+  /**
+   * Whether the model gets the words of a server that refuses a call, as it gets a tool's own words. Default: the code of
+   * the refusal alone.
+   */
+  readonly showServerErrors?: boolean | undefined;
   /** How much of one tool's description the model gets, in characters: 1 to 8192, which is the default. */
   readonly maxDescriptionCharacters?: number | undefined;
   /** A tool with a longer schema (as JSON, in characters) is not offered: 1 to 65536, which is the default. */
@@ -51,7 +56,7 @@ export interface GuardedMcpAgentOptions {
 }
 
 /** The options, checked and copied. */
-export interface AgentSettings extends GuardSettings {
+export interface AgentSettings extends GuardSettings, PromptBounds {
   readonly execute: PromptExecutor["execute"];
   readonly closeExecutor: PromptExecutor["close"];
   readonly maxIterations: number;
@@ -59,7 +64,7 @@ export interface AgentSettings extends GuardSettings {
   readonly toolTimeoutSeconds: number;
   readonly openTimeoutSeconds: number;
   readonly endpoints: readonly EndpointSettings[];
-  readonly bounds: PromptBounds;
+  readonly showServerErrors: boolean;
   readonly signal: AbortSignal | null;
 }
 
@@ -79,6 +84,7 @@ const CONFIG = [
   "toolTimeoutSeconds",
   "openTimeoutSeconds",
   "maxPreflights",
+  "showServerErrors",
   ...BOUNDS,
 ] as const;
 
@@ -124,12 +130,27 @@ function readConfig(
   value: unknown,
 ): Pick<
   AgentSettings,
-  "maxIterations" | "systemPrompt" | "toolTimeoutSeconds" | "openTimeoutSeconds" | "maxPreflights" | "bounds"
+  | keyof PromptBounds
+  | "maxIterations"
+  | "systemPrompt"
+  | "toolTimeoutSeconds"
+  | "openTimeoutSeconds"
+  | "maxPreflights"
+  | "showServerErrors"
 > {
   const config = readRecord("config", value, CONFIG);
-  const { systemPrompt, toolTimeoutSeconds = 60, openTimeoutSeconds = 30, maxPreflights = 32 } = config;
+  const {
+    systemPrompt,
+    toolTimeoutSeconds = 60,
+    openTimeoutSeconds = 30,
+    maxPreflights = 32,
+    showServerErrors = false,
+  } = config;
   if (systemPrompt !== undefined && typeof systemPrompt !== "string") {
     throw new TypeError("config.systemPrompt: expected a string");
+  }
+  if (typeof showServerErrors !== "boolean") {
+    throw new TypeError("config.showServerErrors: expected true or false");
   }
   return {
     maxIterations: readNumber("config.maxIterations", config.maxIterations, { max: 1000, whole: true }),
@@ -137,7 +158,8 @@ function readConfig(
     toolTimeoutSeconds: readNumber("config.toolTimeoutSeconds", toolTimeoutSeconds, { max: 3600 }),
     openTimeoutSeconds: readNumber("config.openTimeoutSeconds", openTimeoutSeconds, { max: 600 }),
     maxPreflights: readNumber("config.maxPreflights", maxPreflights, { max: 64, whole: true }),
-    bounds: readBounds(config),
+    showServerErrors,
+    ...readBounds(config),
   };
 }
 

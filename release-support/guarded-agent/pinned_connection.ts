@@ -6,7 +6,7 @@ import type { TLSSocket } from "node:tls";
 import { Agent } from "undici";
 import type { buildConnector } from "undici";
 
-import { McpFailure } from "../mcp/failure.ts";
+import { McpFailure, systemCode } from "../mcp/failure.ts";
 import { fetchOver, letGo } from "../mcp/http_carrier.ts";
 import type { Carrier } from "../mcp/http_carrier.ts";
 import { abortable } from "./cancellation.ts";
@@ -118,7 +118,9 @@ export class PinnedConnection implements Carrier {
       if (error === null) callback(null, socket);
       else callback(error, null);
     };
-    const onFailure = () => report(new Error("no connection"));
+    // A socket that only closes was given up.
+    const onFailure = (error?: unknown) =>
+      report(Object.assign(new Error("no connection"), { code: systemCode(error) ?? "ETIMEDOUT" }));
     const giveUp = () => socket.destroy();
     const timer = setTimeout(giveUp, CONNECT_MS);
     signal?.addEventListener("abort", giveUp);

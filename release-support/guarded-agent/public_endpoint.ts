@@ -11,6 +11,8 @@ export interface DisclosureConsent {
 export interface EndpointOptions extends DisclosureConsent {
   /** The only tools of this server that the model is offered, by name; all of them if left out. */
   readonly tools?: readonly string[] | undefined;
+  /** `true`: an agent is created without this endpoint when it cannot be opened. Default: it is not created then. */
+  readonly optional?: boolean | undefined;
 }
 
 /** An endpoint, checked and copied. */
@@ -18,6 +20,7 @@ export interface EndpointSettings {
   readonly url: string;
   /** `null`: all that the server has. */
   readonly tools: ReadonlySet<string> | null;
+  readonly isOptional: boolean;
 }
 
 /** Segments of RFC 3986 without percent escapes, none of them empty but the last: one spelling, one meaning. */
@@ -32,8 +35,8 @@ export class PublicMcpEndpoint {
 
   // The checks are in here, not in `of`: outside of TypeScript nothing keeps a caller from using `new`.
   private constructor(url: string, options: EndpointOptions) {
-    const given = readRecord("consent", options, ["discloseEndpointToAgentGuild", "tools"]);
-    const { discloseEndpointToAgentGuild, tools } = given;
+    const given = readRecord("consent", options, ["discloseEndpointToAgentGuild", "tools", "optional"]);
+    const { discloseEndpointToAgentGuild, tools, optional = false } = given;
     if (discloseEndpointToAgentGuild !== true) {
       throw new TypeError(
         "discloseEndpointToAgentGuild: expected true, since every guarded call tells the Agent Guild this URL",
@@ -45,7 +48,8 @@ export class PublicMcpEndpoint {
         `url: refused (${problem}); expected a public https URL with a plain path, without credentials, query or fragment`,
       );
     }
-    this.#settings = Object.freeze({ url, tools: readToolNames(tools) });
+    if (typeof optional !== "boolean") throw new TypeError("optional: expected true or false");
+    this.#settings = Object.freeze({ url, tools: readToolNames(tools), isOptional: optional });
     Object.freeze(this);
   }
 

@@ -2,7 +2,6 @@
 import { CHECKS } from "../../helpers/preflight/preflight_contract.ts";
 import { PREFLIGHT_ERRORS } from "./preflight_errors.ts";
 import type { CallDenial, DenialReason } from "./call_decision.ts";
-import type { Fate } from "../mcp/failure.ts";
 import type { CallOutcome } from "./endpoint_session.ts";
 import { boundResult } from "./prompt_bounds.ts";
 import type { Message, ToolCall, ToolCallEnd } from "./prompt_executor.ts";
@@ -22,14 +21,6 @@ const REASONS: Readonly<Record<DenialReason, string>> = {
 
 /** How calls end that the tool itself says nothing about, and what the model is told. */
 const FIXED = {
-  failed: [
-    "failed",
-    "The tool call was sent but gave no usable result. Whether the tool did its work is not known: do not assume either.",
-  ],
-  not_sent: [
-    "failed",
-    "The tool call did not reach the tool's server, so it was not run. Try again later, or go on without it.",
-  ],
   cancelled: [
     "cancelled",
     "The run was cancelled before this call had ended. Whether the tool did its work is not known: do not assume either.",
@@ -70,28 +61,67 @@ export function denialMessage(call: ToolCall, denial: CallDenial): ToolMessage {
   return messageOf(call, "denied", lines.join("\n"));
 }
 
-/** The message for a call that was made; of a long result as much as `maxCharacters` allow. */
-export function outcomeMessage(call: ToolCall, outcome: CallOutcome, maxCharacters: number): ToolMessage {
-  if (outcome.kind !== "result") return failureMessage(call, outcome.fate);
+/** The message for a call that did not reach its tool. @param why - in controlled words */
+export function notSentMessage(call: ToolCall, why: string): ToolMessage {
+  const text = `The call was not sent to the tool, so the tool did not run: ${why}. Go on without it, or try again later.`;
+  return messageOf(call, "failed", text);
+}
+
+/** How the outcome of a call is shown to the model. */
+export interface Showing {
+  /** Of a long result no more is shown. */
+  readonly maxResultCharacters: number;
+  /** Whether the words of a server that refuses a call are shown, as a tool's own words are. */
+  readonly showServerErrors: boolean;
+}
+
+/** The message for a call that was made. */
+export function outcomeMessage(call: ToolCall, outcome: CallOutcome, showing: Showing): ToolMessage {
+  if (outcome.kind !== "result") return failureMessage(call, outcome, showing);
   const { isError } = outcome;
-  const { content, structuredContent } = boundResult(outcome, maxCharacters);
+  const { content, structuredContent } = boundResult(outcome, showing.maxResultCharacters);
   const end = isError ? "tool_error" : "result";
   return Object.freeze({ role: "tool", callId: call.id, tool: call.name, end, content, structuredContent });
 }
 
 /** What is known of a call that has no usable result (SPEC G12). */
-function failureMessage(call: ToolCall, fate: Fate): ToolMessage {
+function failureMessage(
+  call: ToolCall,
+  { fate, why, remoteText }: Extract<CallOutcome, { kind: "failed" }>,
+  { maxResultCharacters, showServerErrors }: Showing,
+): ToolMessage {
   switch (fate.kind) {
     case "not_sent":
-      return fixedMessage(call, "not_sent");
+      return notSentMessage(call, why);
     case "refused": {
       const what = fate.by === "http" ? "HTTP status" : "JSON-RPC error";
-      return messageOf(call, "failed", `The tool's server refused the call with the ${what} ${fate.code}.`);
+      const means = (fate.by === "json_rpc" ? RPC_ERRORS[fate.code] : undefined) ?? "";
+      const message = messageOf(
+        call,
+        "failed",
+        `The tool's server refused the call with the ${what} ${fate.code}${means}. It gave no result.`,
+      );
+      if (!showServerErrors || remoteText === null) return message;
+      const said = { content: [{ type: "text", text: remoteText }], structuredContent: null };
+      const { content } = boundResult(said, maxResultCharacters);
+      return Object.freeze({ ...message, content: Object.freeze([...message.content, ...content]) });
     }
     default:
-      return fixedMessage(call, "failed");
+      return messageOf(
+        call,
+        "failed",
+        `The tool call was sent but gave no usable result: ${why}. Whether the tool did its work is not known: do not assume either.`,
+      );
   }
 }
+
+/** What the codes of JSON-RPC say, in words of our own. */
+const RPC_ERRORS: Readonly<Record<number, string>> = {
+  [-32600]: ", which means that the request is not valid",
+  [-32601]: ", which means that it does not have the method",
+  [-32602]: ", which means that it does not know the tool, or does not take its arguments",
+  [-32603]: ", which means that something went wrong within the server",
+};
 
 function messageOf(call: ToolCall, end: ToolCallEnd, text: string): ToolMessage {
   const content = Object.freeze([Object.freeze({ type: "text", text })]);

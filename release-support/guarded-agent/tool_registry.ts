@@ -2,7 +2,7 @@ import type { EndpointSession } from "./endpoint_session.ts";
 import { boundDescription } from "./prompt_bounds.ts";
 import type { PromptBounds } from "./prompt_bounds.ts";
 import type { ToolDescription } from "./prompt_executor.ts";
-import type { EndpointSettings } from "./public_endpoint.ts";
+import type { OpenedEndpoint } from "./open_endpoints.ts";
 
 /** A tool together with the one connection that it is called on and the endpoint that the guard asks about. */
 export interface RegisteredTool {
@@ -16,13 +16,6 @@ export interface OfferedTool extends ToolDescription {
   readonly endpoint: string;
 }
 
-/** The tools of one endpoint, in the order of its list. */
-export interface EndpointTools {
-  readonly endpoint: EndpointSettings;
-  readonly connection: EndpointSession;
-  readonly tools: readonly ToolDescription[];
-}
-
 /** The agent's tools by name, fixed when it is created; of tools with one name the first wins (SPEC G3, G8). */
 export class ToolRegistry {
   /** What the model is offered, in the order of registration. */
@@ -31,10 +24,12 @@ export class ToolRegistry {
   readonly #tools: ReadonlyMap<string, RegisteredTool>;
 
   /** @param endpoints - in the order in which they are registered */
-  constructor(endpoints: readonly EndpointTools[], bounds: PromptBounds) {
+  constructor(endpoints: readonly OpenedEndpoint[], bounds: PromptBounds) {
     const byName = new Map<string, RegisteredTool>();
-    for (const { endpoint, connection, tools } of endpoints) {
-      for (const tool of tools) {
+    for (const opened of endpoints) {
+      if (opened.kind !== "open") continue;
+      const { endpoint, session: connection } = opened;
+      for (const tool of connection.tools) {
         const description = boundDescription(tool, bounds);
         if (description === null || byName.has(tool.name)) continue;
         if (endpoint.tools !== null && !endpoint.tools.has(tool.name)) continue;

@@ -46,6 +46,11 @@ export class McpSession {
     return this.#connection?.listingProblem ?? null;
   }
 
+  /** Whether a connection is open that nothing is known to be wrong with. */
+  get isOpen(): boolean {
+    return this.#usable !== null;
+  }
+
   /** Opens a connection unless one is open, or waits for the one that is being opened. Does not throw. */
   async open(): Promise<void> {
     if (this.#usable !== null || this.#ending.signal.aborted) return;

@@ -88,7 +88,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
     },
   });
 
-  it("asks with the conversation and the tools, and the agent makes the calls of the answer [G3]", async () => {
+  it("asks with the conversation and the tools, and the agent makes the calls of the answer [G14]", async () => {
     const { agent, provider, server } = await scene("compatible", [
       said({ content: null, tool_calls: [call("c1", "search", '{"text":"x"}')] }),
       done,
@@ -108,7 +108,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
     });
   });
 
-  it("puts a streamed answer together [G3]", async () => {
+  it("puts a streamed answer together [G14]", async () => {
     const pieces: string[] = [];
     const first = dataLines([
       delta({ role: "assistant", content: "let me " }),
@@ -134,7 +134,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
     });
   });
 
-  it("gives a provider's signatures back, unchanged [G3]", async () => {
+  it("gives a provider's signatures back, unchanged [G14]", async () => {
     const use = { type: "tool_use", id: "t1", name: "search", input: { text: "x" } };
     const { agent, provider, server } = await scene("anthropic", [
       wrote(thinking, { type: "text", text: "let me see" }, use),
@@ -147,7 +147,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
     expect(turn?.content).to.deep.equal([thinking, { type: "text", text: "let me see" }, use]);
   });
 
-  it("gives the signatures of a streamed answer back, unchanged [G3]", async () => {
+  it("gives the signatures of a streamed answer back, unchanged [G14]", async () => {
     const message = { id: "m", type: "message", role: "assistant", model: "s", content: [], usage };
     const blocks = [
       [
@@ -180,7 +180,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
   });
 
   for (const stream of [false, true]) {
-    it(`keeps long integers exact in ${stream ? "streamed" : "whole"} arguments [H5]`, async () => {
+    it(`keeps long integers exact in ${stream ? "streamed" : "whole"} arguments [G14, H11]`, async () => {
       const written = call("c1", "nothing", `{"id":${LONG}}`);
       const whole = said({ content: null, tool_calls: [written] });
       const inPieces = dataLines([
@@ -194,7 +194,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
       expect(turn.calls[0]?.arguments).to.deep.equal({ id: BigInt(LONG) });
     });
 
-    it(`makes malformed ${stream ? "streamed" : "whole"} arguments that call's error; the run goes on [G3]`, async () => {
+    it(`makes malformed ${stream ? "streamed" : "whole"} arguments that call's error; the run goes on [G14]`, async () => {
       const calls = [call("c1", "search", '{"text":'), call("c2", "search", '{"text":"y"}')];
       const whole = said({ content: null, tool_calls: calls });
       const inPieces = dataLines([
@@ -221,7 +221,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
     });
   }
 
-  it("offers tools under names that providers take, calls them by their own, and tells of their errors [G3]", async () => {
+  it("offers tools under names that providers take, calls them by their own, and tells of their errors [G14]", async () => {
     const first = await scene("compatible", [done]);
     await first.agent.run("go");
     const names = (first.provider.request(0)["tools"] as { function: { name: string } }[]).map(
@@ -237,7 +237,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
     expect((provider.request(1)["messages"] as object[]).at(-1)).to.deep.include({ content: "no" });
   });
 
-  it("continues a conversation that another model began [G3]", async () => {
+  it("continues a conversation that another model began [G14]", async () => {
     const { agent, provider } = await scene("compatible", [done]);
     const history: Message[] = [
       { role: "user", text: "first" },
@@ -255,7 +255,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
     expect(roles).to.deep.equal(["system", "user", "assistant", "tool", "assistant", "user"]);
   });
 
-  it("rejects with the provider's own error, streamed or not [G3]", async () => {
+  it("rejects with the provider's own error, streamed or not [G14]", async () => {
     for (const stream of [false, true]) {
       const answer: ProviderAnswer = { kind: "json", status: 500, body: { error: { message: "down" } } };
       const { agent } = await scene("compatible", [answer], { stream });
@@ -271,7 +271,7 @@ describe("guarded agent: the executor for the AI SDK", () => {
     expect(await running).to.equal(controller.signal.reason);
   });
 
-  it("takes a model object of a provider, not a name [G3]", () => {
+  it("takes a model object of a provider, not a name [G14]", () => {
     expect(() => new AiSdkExecutor({ model: "provider/name" as never })).to.throw(TypeError, /^model: /);
   });
 });

@@ -65,7 +65,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
     ]);
   }
 
-  it("asks with the conversation and the tools, and the agent makes the calls of the answer [G3]", async () => {
+  it("asks with the conversation and the tools, and the agent makes the calls of the answer [G14]", async () => {
     const { agent, provider, server } = await scene([
       said(use("t1", { text: "x" }), use("t2", { text: "y" })),
       done,
@@ -96,7 +96,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
     });
   });
 
-  it("gives thinking with its signatures back, unchanged [G3]", async () => {
+  it("gives thinking with its signatures back, unchanged [G14]", async () => {
     const turn = [thinking, redacted, { type: "text", text: "let me see" }, use("t1", { text: "x" })];
     const { agent, provider } = await scene([said(...turn), done]);
     await agent.run("go");
@@ -106,7 +106,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
     });
   });
 
-  it("puts a streamed answer together, and gives it back as if it had come whole [G3]", async () => {
+  it("puts a streamed answer together, and gives it back as if it had come whole [G14]", async () => {
     const pieces: string[] = [];
     const first = streamed(
       [
@@ -154,7 +154,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
   });
 
   for (const stream of [false, true]) {
-    it(`keeps long integers exact in ${stream ? "streamed" : "whole"} arguments and in what goes back [H5]`, async () => {
+    it(`keeps long integers exact in ${stream ? "streamed" : "whole"} arguments and in what goes back [G14, H11]`, async () => {
       const whole: ProviderAnswer = {
         kind: "json",
         body: `{"content":[{"type":"tool_use","id":"t1","name":"nothing","input":{"id":${LONG}}}]}`,
@@ -174,7 +174,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
     });
   }
 
-  it("makes malformed arguments that call's error, and tells the model what it wrote [G3]", async () => {
+  it("makes malformed arguments that call's error, and tells the model what it wrote [G14]", async () => {
     const first = streamed(
       [use("t1", {}), { type: "input_json_delta", partial_json: '{"text":' }],
       [use("t2", {}), { type: "input_json_delta", partial_json: '{"text":"y"}' }],
@@ -189,7 +189,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
     expect(results?.content.map((block) => block["is_error"])).to.deep.equal([true, false]);
   });
 
-  it("shows the model images in results, and leaves out what it cannot take [G3]", async () => {
+  it("shows the model images in results, and leaves out what it cannot take [G14]", async () => {
     const { agent, provider } = await scene(
       [said(use("t1", {})), done],
       {},
@@ -214,7 +214,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
     ]);
   });
 
-  it("continues a conversation that another model began [G3]", async () => {
+  it("continues a conversation that another model began [G14]", async () => {
     const { agent, provider } = await scene([done]);
     const history: Message[] = [
       { role: "user", text: "first" },
@@ -243,7 +243,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
     ]);
   });
 
-  it("rejects a stream that broke off, and an answer without content; calls nothing [G3]", async () => {
+  it("rejects a stream that broke off, and an answer without content; calls nothing [G14]", async () => {
     const whole = streamed([use("t1", {})]);
     const cut: ProviderAnswer = {
       kind: "events",
@@ -261,7 +261,7 @@ describe("guarded agent: the executor for Anthropic messages", () => {
     expect([first.server.toolCalls.length, second.server.toolCalls.length]).to.deep.equal([0, 0]);
   });
 
-  it("rejects with the provider's own error [G3]", async () => {
+  it("rejects with the provider's own error [G14]", async () => {
     for (const stream of [false, true]) {
       const answer: ProviderAnswer = {
         kind: "json",

@@ -51,7 +51,7 @@ describe("guarded agent: the executor for chat completions", () => {
   });
   const done = said({ content: "done" });
 
-  it("asks with the conversation and the tools, and the agent makes the calls of the answer [G3]", async () => {
+  it("asks with the conversation and the tools, and the agent makes the calls of the answer [G14]", async () => {
     const { agent, provider, server } = await scene(
       [said({ content: null, tool_calls: [call("c1", "search", '{"text":"x"}')] }), done],
       { parameters: { temperature: 0.5 } },
@@ -84,7 +84,7 @@ describe("guarded agent: the executor for chat completions", () => {
     });
   });
 
-  it("tells the model of a denial in the agent's own words [G6]", async () => {
+  it("tells the model of a denial in the agent's own words [G14, G6]", async () => {
     const turns = [said({ content: null, tool_calls: [call("c1", "search", "{}")] }), done];
     const { agent, provider, server } = await scene(turns, {}, true);
     await agent.run("go");
@@ -93,7 +93,7 @@ describe("guarded agent: the executor for chat completions", () => {
     expect(server.toolCalls).to.have.length(0);
   });
 
-  it("gives the provider its own turn back, unchanged, with members that nobody here knows [G3]", async () => {
+  it("gives the provider its own turn back, unchanged, with members that nobody here knows [G14]", async () => {
     const message = {
       content: "thinking about it",
       reasoning_content: "first this, then that",
@@ -110,7 +110,7 @@ describe("guarded agent: the executor for chat completions", () => {
     expect((provider.request(1)["messages"] as object[])[2]).to.deep.equal({ role: "assistant", ...message });
   });
 
-  it("puts a streamed answer together, and gives it back as if it had come whole [G3]", async () => {
+  it("puts a streamed answer together, and gives it back as if it had come whole [G14]", async () => {
     const delta = (piece: object, finish: string | null = null) => ({
       choices: [{ index: 0, delta: piece, finish_reason: finish }],
     });
@@ -163,7 +163,7 @@ describe("guarded agent: the executor for chat completions", () => {
     });
   });
 
-  it("keeps long integers exact in arguments and in what goes back [H5]", async () => {
+  it("keeps long integers exact in arguments and in what goes back [G14, H11]", async () => {
     const text = `{"id":${LONG}}`;
     const { agent, provider } = await scene([
       said({ content: null, tool_calls: [call("c1", "nothing", text)] }),
@@ -174,7 +174,7 @@ describe("guarded agent: the executor for chat completions", () => {
     expect(provider.bodies[1]).to.contain(JSON.stringify(text));
   });
 
-  it("makes malformed arguments that call's error; the run goes on [G3]", async () => {
+  it("makes malformed arguments that call's error; the run goes on [G14]", async () => {
     const texts = ['{"text":', "[1]", '"x"', "", '{"text":"y"}'];
     const calls = texts.map((text, index) => call(`c${index}`, "search", text));
     const { agent, provider, server } = await scene([said({ content: null, tool_calls: calls }), done]);
@@ -191,7 +191,7 @@ describe("guarded agent: the executor for chat completions", () => {
     expect(sentBack?.tool_calls).to.deep.equal(calls);
   });
 
-  it("offers tools under names that providers take, and calls them by their own [G3]", async () => {
+  it("offers tools under names that providers take, and calls them by their own [G14]", async () => {
     const { agent, provider } = await scene([done]);
     await agent.run("go");
     const names = (provider.request(0)["tools"] as { function: { name: string } }[]).map(
@@ -206,7 +206,7 @@ describe("guarded agent: the executor for chat completions", () => {
     expect(again.server.toolCalls.map(({ tool }) => tool)).to.deep.equal(["odd.name/with space"]);
   });
 
-  it("continues a conversation that another model began [G3]", async () => {
+  it("continues a conversation that another model began [G14]", async () => {
     const { agent, provider } = await scene([done]);
     const history: Message[] = [
       { role: "user", text: "first" },
@@ -237,7 +237,7 @@ describe("guarded agent: the executor for chat completions", () => {
     expect(answer).to.deep.equal({ role: "assistant", content: "first answer" });
   });
 
-  it("rejects a stream that broke off, and an answer without a message; calls nothing [G3]", async () => {
+  it("rejects a stream that broke off, and an answer without a message; calls nothing [G14]", async () => {
     const cut = dataLines(
       [{ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call("c1", "search", "{}") }] } }] }],
       false,
@@ -254,7 +254,7 @@ describe("guarded agent: the executor for chat completions", () => {
     expect([first.server.toolCalls.length, second.server.toolCalls.length]).to.deep.equal([0, 0]);
   });
 
-  it("rejects with the provider's own error, and is cancelled with its run [G3, G7]", async () => {
+  it("rejects with the provider's own error, and is cancelled with its run [G14, G7]", async () => {
     const { agent } = await scene([{ kind: "json", status: 429, body: { error: { message: "slow down" } } }]);
     expect(await rejection(agent.run("go"))).to.be.instanceOf(OpenAI.RateLimitError);
     const controller = new AbortController();

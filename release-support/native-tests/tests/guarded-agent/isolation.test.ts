@@ -176,7 +176,14 @@ describe("guarded agent: isolation", () => {
       expect(() => Object.assign(agent, { [name]: () => undefined }), name).to.throw(TypeError);
     }
     const methods = Reflect.ownKeys(GuardedMcpAgent.prototype);
-    expect(methods).to.have.members(["constructor", "run", "tools", "close", Symbol.asyncDispose]);
+    expect(methods).to.have.members([
+      "constructor",
+      "run",
+      "tools",
+      "endpoints",
+      "close",
+      Symbol.asyncDispose,
+    ]);
     const Constructor = GuardedMcpAgent as unknown as new (...parts: unknown[]) => unknown;
     expect(() => new Constructor()).to.throw(TypeError, "GuardedMcpAgent.create");
     expect(() => new Constructor(Symbol("inside"), {})).to.throw(TypeError, "GuardedMcpAgent.create");

@@ -29,18 +29,18 @@ function reached(file: string, seen = new Set<string>()): Set<string> {
 }
 
 describe("guarded agent: optional packages", () => {
-  it("are loaded by the AI SDK's executor alone: the other executors take the caller's client [G3]", () => {
+  it("are loaded by the AI SDK's executor alone: the other executors take the caller's client [G14]", () => {
     const optional = loaded().filter((line) => /: (?:openai|@anthropic-ai|ai$|@ai-sdk)/.test(line));
     expect(optional).to.deep.equal(["executors/ai_sdk.js: ai"]);
   });
 
-  it("are not loaded by the main entry, nor is any executor [G3]", () => {
+  it("are not loaded by the main entry, nor is any executor [G14]", () => {
     const files = [...reached(join(FOLDER, "index.js"))];
     expect(files.filter((file) => file.includes("executors"))).to.deep.equal([]);
     expect(files.length).to.be.greaterThan(10);
   });
 
-  it("have a subpath of the package's exports each [G3]", async () => {
+  it("have a subpath of the package's exports each [G14]", async () => {
     const names = ["openai", "anthropic", "ai-sdk"].map(
       (name) => `agent-guild-preflight/guarded-agent/${name}`,
     );

@@ -35,7 +35,7 @@ describe("guarded agent: decisions and traces", () => {
   }
 
   describe("onDecision", () => {
-    it("gets each decision with run, call, endpoint, tool, reason and observation, before the call is sent [G6]", async () => {
+    it("gets each decision with run, call, endpoint, tool, reason and observation, before the call is sent [G13]", async () => {
       const seen: CallDecision[] = [];
       const sentBefore: number[] = [];
       const onDecision = (decision: CallDecision) => {
@@ -67,7 +67,7 @@ describe("guarded agent: decisions and traces", () => {
       expect(seen.every((decision) => Object.isFrozen(decision))).to.equal(true);
     });
 
-    it("changes nothing when it throws, rejects or never ends: denied stays denied, and the rest is sent [G6]", async () => {
+    it("changes nothing when it throws, rejects or never ends: denied stays denied, and the rest is sent [G13]", async () => {
       const callbacks = [
         () => {
           throw new Error("the audit is down");
@@ -93,7 +93,7 @@ describe("guarded agent: decisions and traces", () => {
       }
     });
 
-    it("can keep an allowed call from being sent by aborting its run [G6, G7]", async () => {
+    it("can keep an allowed call from being sent by aborting its run [G13, G7]", async () => {
       const controller = new AbortController();
       const reason = new Error("the audit said no");
       const { agent, server } = await scene([calling(["search", "1"])], {
@@ -105,7 +105,7 @@ describe("guarded agent: decisions and traces", () => {
   });
 
   describe("a trace", () => {
-    it("tells the conversation from the task to the answer, frozen, without the system prompt [G6]", async () => {
+    it("tells the conversation from the task to the answer, frozen, without the system prompt [G13]", async () => {
       const { agent } = await scene([calling(["search", "x"]), answering("found")], {
         config: { maxIterations: 3, systemPrompt: "secret words" },
       });
@@ -127,13 +127,13 @@ describe("guarded agent: decisions and traces", () => {
       expect(JSON.stringify(trace)).not.to.contain("secret words");
     });
 
-    it("has another id for each run [G6]", async () => {
+    it("has another id for each run [G13]", async () => {
       const { agent } = await scene([answering(), answering()]);
       const ids = [(await agent.run("1")).trace.runId, (await agent.run("2")).trace.runId];
       expect(new Set(ids).size).to.equal(2);
     });
 
-    it("comes with an iteration limit: the last turn's calls count as not run [G6]", async () => {
+    it("comes with an iteration limit: the last turn's calls count as not run [G13]", async () => {
       const { agent } = await scene([calling(["search", "1"]), calling(["search", "2"])], {
         config: { maxIterations: 2 },
       });
@@ -143,7 +143,7 @@ describe("guarded agent: decisions and traces", () => {
       expect(traceOf(error)).to.equal((error as GuardedAgentError).trace);
     });
 
-    it("comes with an executor's own error, which stays what it is [G6]", async () => {
+    it("comes with an executor's own error, which stays what it is [G13]", async () => {
       const failure = new Error("the provider is down");
       const { agent } = await scene([
         calling(["search", "1"]),
@@ -156,7 +156,7 @@ describe("guarded agent: decisions and traces", () => {
       expect(Object.keys(failure)).to.deep.equal([]);
     });
 
-    it("comes with a cancellation: what had not ended counts as cancelled [G6, G7]", async () => {
+    it("comes with a cancellation: what had not ended counts as cancelled [G13, G7]", async () => {
       const { agent, server } = await scene([calling(["search", "1"], ["echo", "2"])]);
       const hold = server.holdTool("search");
       const controller = new AbortController();
@@ -170,7 +170,7 @@ describe("guarded agent: decisions and traces", () => {
       hold.release();
     });
 
-    it("is each run's own where closing ends several [G6, G7]", async () => {
+    it("is each run's own where closing ends several [G13, G7]", async () => {
       const { agent, server } = await scene([calling(["search", "1"])]);
       const hold = server.holdTool("search");
       const ended = Promise.all([rejection(agent.run("first")), rejection(agent.run("second"))]);
@@ -181,7 +181,7 @@ describe("guarded agent: decisions and traces", () => {
       hold.release();
     });
 
-    it("is not printed with its error: an error shows no remote text [G6]", async () => {
+    it("is not printed with its error: an error shows no remote text [G13]", async () => {
       const { agent, guild } = await scene([calling(["search", "1"]), calling(["search", "2"])], {
         config: { maxIterations: 2 },
       });
@@ -191,7 +191,7 @@ describe("guarded agent: decisions and traces", () => {
       expect(JSON.stringify(traceOf(error))).to.contain("zq7");
     });
 
-    it("is null for what no run rejected with [G6]", () => {
+    it("is null for what no run rejected with [G13]", () => {
       for (const value of [null, undefined, "closed", new Error("other"), new GuardedAgentError("closed")]) {
         expect(traceOf(value)).to.equal(null);
       }
@@ -199,7 +199,7 @@ describe("guarded agent: decisions and traces", () => {
   });
 
   describe("history", () => {
-    it("comes before the task and after the system prompt; a trace continues as it is [G6]", async () => {
+    it("comes before the task and after the system prompt; a trace continues as it is [G13]", async () => {
       const turns = [calling(["search", "x"]), answering("found"), answering("again")];
       const { agent, executor } = await scene(turns, {
         config: { maxIterations: 3, systemPrompt: "Be brief." },
@@ -213,7 +213,7 @@ describe("guarded agent: decisions and traces", () => {
       expect(second.trace.decisions).to.deep.equal([]);
     });
 
-    it("goes on from a run that failed [G6]", async () => {
+    it("goes on from a run that failed [G13]", async () => {
       const { agent } = await scene([calling(["search", "1"]), answering("done")], {
         config: { maxIterations: 1 },
       });
@@ -221,7 +221,7 @@ describe("guarded agent: decisions and traces", () => {
       expect((await agent.run("go on", { history })).answer).to.equal("done");
     });
 
-    it("is copied: what is changed later changes nothing, and nothing in it is executed [G6, G8]", async () => {
+    it("is copied: what is changed later changes nothing, and nothing in it is executed [G13, G8]", async () => {
       const { agent, guild, executor } = await scene([answering()]);
       const call = { id: "1", name: "search", arguments: { text: "x" } };
       const result = {
@@ -245,7 +245,7 @@ describe("guarded agent: decisions and traces", () => {
       expect(guild.requests).to.have.length(0);
     });
 
-    it("is refused where it is none, and repeats nothing of it [G6]", async () => {
+    it("is refused where it is none, and repeats nothing of it [G13]", async () => {
       const { agent, executor } = await scene([]);
       const call = { id: "1", name: "s3cret", arguments: {} };
       const turn = { role: "assistant", text: "", calls: [call], state: null };
@@ -273,7 +273,7 @@ describe("guarded agent: decisions and traces", () => {
     });
   });
 
-  it("gives an executor the state of each of its turns back, unchanged and frozen [G3]", async () => {
+  it("gives an executor the state of each of its turns back, unchanged and frozen [G14]", async () => {
     const state = { signature: "EqQB/x==", blocks: [{ type: "thinking" }, null, 1.5] };
     const { agent, executor } = await scene([
       { ...calling(["search", "1"]), state },
@@ -286,7 +286,7 @@ describe("guarded agent: decisions and traces", () => {
     expect(last).to.deep.include({ state: "last" });
   });
 
-  it("answers a call whose arguments are no JSON object, and makes the others of its turn [G3]", async () => {
+  it("answers a call whose arguments are no JSON object, and makes the others of its turn [G14]", async () => {
     const call = { id: "1", name: "search", arguments: { text: "x" } };
     const odd: unknown[] = [null, undefined, [], "{}", 7, new Date(0), cycle()];
     const calls = [...odd.map((value) => ({ ...call, arguments: value })), call];

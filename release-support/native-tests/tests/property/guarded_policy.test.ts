@@ -101,7 +101,7 @@ describe("property: the guarded agent's policy", () => {
     );
   });
 
-  it("denies evidence with a status that is absent, odd, inherited, made by a getter or kept by a proxy, however lenient [G4]", () => {
+  it("denies evidence with a status that is absent, odd, inherited, made by a getter or kept by a proxy, however lenient [G13]", () => {
     fc.assert(
       fc.property(consistent, fc.constantFrom(...CHECKS), spoiling, (found, check, spoil) => {
         const statuses = spoil(found.statuses, check);
@@ -116,7 +116,7 @@ describe("property: the guarded agent's policy", () => {
     );
   });
 
-  it("denies evidence whose verdict or statuses are absent, odd or not its own, however lenient [G4]", () => {
+  it("denies evidence whose verdict or statuses are absent, odd or not its own, however lenient [G13]", () => {
     fc.assert(
       fc.property(consistent, fc.constantFrom("verdict", "statuses"), spoiling, (found, member, spoil) => {
         expect(decide(MOST_LENIENT, spoil(found, member)).kind).to.equal("denied");
@@ -124,7 +124,7 @@ describe("property: the guarded agent's policy", () => {
     );
   });
 
-  it("denies a verdict that does not follow from the statuses [G4]", () => {
+  it("denies a verdict that does not follow from the statuses [G13]", () => {
     fc.assert(
       fc.property(consistent, fc.constantFrom(...VERDICTS), ({ verdict, statuses }, other) => {
         fc.pre(other !== verdict);
@@ -133,7 +133,7 @@ describe("property: the guarded agent's policy", () => {
     );
   });
 
-  it("denies anything else, and never throws [G4]", () => {
+  it("denies anything else, and never throws [G13]", () => {
     const anything = fc.anything({ withNullPrototype: true, withMap: true, withBoxedValues: true });
     fc.assert(
       fc.property(anything, fc.constantFrom(...VERDICTS), (value, verdict) => {
@@ -143,7 +143,7 @@ describe("property: the guarded agent's policy", () => {
     );
   });
 
-  it("takes nothing from a polluted prototype, neither evidence nor leniency [G4]", () => {
+  it("takes nothing from a polluted prototype, neither evidence nor leniency [G13]", () => {
     const lent = {
       verdict: "no_failed_checks",
       statuses: Object.fromEntries(CHECKS.map((check) => [check, "proven"])),
