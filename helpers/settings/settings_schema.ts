@@ -9,10 +9,13 @@ import type { SettingError, Settings, SettingsReading } from "./settings.ts";
 const FIXTURE_ORIGIN = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})$/;
 const PLAIN_KEY = /^[A-Za-z0-9_-]{1,64}$/;
 
+/**
+ * A path that stays below the folder that it is relative to, as far as that shows without looking: no part of it is empty,
+ * blank, `.` or `..`, and none holds what means another place on another system (SPEC P9.5).
+ */
+const PLAIN_PATH = /^(?:(?!\.{1,2}(?:\/|$)|\s+(?:\/|$))[^\\/:\p{C}]+(?:\/(?=.)|$))+$/u;
 /** Longer paths no file system takes. */
-const MAX_PATH_BYTES = 1024;
-// Drives, streams and backslashes mean different places on different systems.
-const PLAIN_PART = /^[^\\/:\p{C}]+$/u;
+const MAX_PATH = 1024;
 
 const allowOrDeny = z.nullish(z.enum(["allow", "deny"]));
 
@@ -28,9 +31,10 @@ const policyShape = z.strictObject({
 // A schema of an object takes any object by itself; only a plain map may reach it.
 const policySchema = z.pipe(z.custom<z.input<typeof policyShape>>(isMap), policyShape);
 
-const decisionLogSetting = z.nullish(z.string().check(z.refine(isPlainPath)));
+const decisionLogSetting = z.nullish(z.string().check(z.regex(PLAIN_PATH), z.maxLength(MAX_PATH)));
 
-const settingsShape = z.strictObject({
+/** What a configuration may hold, apart from what only the whole of it shows. A JSON schema is made of it. */
+export const settingsShape = z.strictObject({
   // For editors: where a JSON schema of this file lies. It means nothing here.
   $schema: z.nullish(z.string()),
   protected_servers: z.nullish(z.custom<Record<string, unknown>>(isMap)),
@@ -38,14 +42,14 @@ const settingsShape = z.strictObject({
   timeout_seconds: z.nullish(z.number().check(z.gt(0), z.lte(60))),
   cache_ttl_seconds: z.nullish(z.number().check(z.gte(0), z.lte(86_400))),
   allow_private_hosts: z.nullish(z.boolean()),
-  fixture_guild_origin: z.nullish(z.string().check(z.refine(isFixtureOrigin))),
+  fixture_guild_origin: z.nullish(z.string().check(z.regex(FIXTURE_ORIGIN), z.refine(isFixtureOrigin))),
   decision_log: decisionLogSetting,
 });
 
 const settingsSchema = z.pipe(z.custom<z.input<typeof settingsShape>>(isMap), settingsShape);
 
-/** What each setting takes, in the words of an error message. */
-const EXPECTED: Readonly<Record<string, string>> = {
+/** What each setting takes, by its path, in the words of an error message. */
+export const EXPECTED: Readonly<Record<string, string>> = {
   "": "a map of settings",
   protected_servers: "a map of server name to URL, each name non-empty and distinct after normalisation",
   policy: "a map of policy settings",
@@ -189,15 +193,6 @@ function distinct(errors: readonly SettingError[]): SettingError[] {
 function isFixtureOrigin(origin: string): boolean {
   const port = FIXTURE_ORIGIN.exec(origin)?.[1];
   return port !== undefined && Number(port) <= 65_535;
-}
-
-/** Whether a path stays below the folder that it is relative to, as far as that shows without looking (SPEC P9.5). */
-function isPlainPath(path: string): boolean {
-  const parts = path.split("/");
-  return (
-    Buffer.byteLength(path) <= MAX_PATH_BYTES &&
-    parts.every((part) => PLAIN_PART.test(part) && part.trim() !== "" && part !== "." && part !== "..")
-  );
 }
 
 // YAML can yield sets, dates, bytes and maps with keys that are no text: objects all, and none of them a map of settings.

@@ -2,13 +2,14 @@ import { createRequire } from "node:module";
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
+import { CONFIG_SCHEMA_FILE } from "./config_schema_file.ts";
 import { packageRoot } from "./package_root.ts";
 import { writeReleaseManifest } from "./release_manifest.ts";
 
 /** Where the compiled plugin lies. */
 const compiled = join(packageRoot, "dist");
 const RUNTIME_DEPENDENCIES = ["undici", "yaml", "zod"];
-const DOCUMENTS = ["plugin.yaml", "default_config.yaml", "LICENSE", "NOTICE"];
+const DOCUMENTS = ["plugin.yaml", "default_config.yaml", "LICENSE", "NOTICE", CONFIG_SCHEMA_FILE];
 /** What the plugin folder says for itself: the project's own README leads to files that it does not have. */
 const README = join(packageRoot, "release-support", "packaging", "plugin_readme.md");
 

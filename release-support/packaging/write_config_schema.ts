@@ -1,0 +1,3 @@
+import { writeConfigSchema } from "./config_schema.ts";
+
+writeConfigSchema();
