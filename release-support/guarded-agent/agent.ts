@@ -86,7 +86,7 @@ export class GuardedMcpAgent {
    *
    * @throws TypeError for wrong options; GuardedAgentError; the reason of `options.signal` when that fires
    */
-  static async create(options: GuardedMcpAgentOptions): Promise<GuardedMcpAgent> {
+  static async create(this: void, options: GuardedMcpAgentOptions): Promise<GuardedMcpAgent> {
     return await createOn(publicNetwork, options);
   }
 

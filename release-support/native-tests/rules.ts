@@ -12,7 +12,7 @@ const SECTIONS: Readonly<Record<string, number>> = {
   "P10.": 4,
   "P11.": 4,
   H: 12,
-  G: 14,
+  G: 15,
   S: 2,
   C: 7,
   A: 4,

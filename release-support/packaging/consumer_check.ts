@@ -76,9 +76,14 @@ const aborted = await GuardedMcpAgent.create(options).then(() => "created", (err
 if (aborted !== "nothing is connected to") throw new Error("creation was not cancelled: " + aborted);
 const refused = await GuardedMcpAgent.create({ ...options, endpoints: [look], signal: undefined }).then(() => null, (error: unknown) => error);
 if (!(refused instanceof TypeError)) throw new Error("a look-alike endpoint went through");
-const door = "agent-guild-preflight/dist/release-support/guarded-agent/testing.js";
+const door = "agent-guild-preflight/dist/release-support/guarded-agent/loopback.js";
 const closed = await import(door).then(() => "open", (error: { code?: string }) => error.code);
-if (closed !== "ERR_PACKAGE_PATH_NOT_EXPORTED") throw new Error("the test-only door is open: " + closed);
+if (closed !== "ERR_PACKAGE_PATH_NOT_EXPORTED") throw new Error("the inside of the test door is open: " + closed);
+for (const [path, expected] of [["openai", "loaded"], ["anthropic", "loaded"], ["testing", "loaded"], ["ai-sdk", "ERR_MODULE_NOT_FOUND"]]) {
+  const name = "agent-guild-preflight/guarded-agent/" + path;
+  const found = await import(name).then(() => "loaded", (error: { code?: string }) => error.code);
+  if (found !== expected) throw new Error(name + " without its optional package: " + found);
+}
 if (new GuardedAgentError("closed").code !== "closed" || PINNED_CONTRACT.commit.length !== 7) throw new Error("wrong values");
 await new ScriptedPromptExecutor([{ kind: "answer", text: "" }]).execute({ messages: [], tools: [] });
 console.log("consumer ran");

@@ -6,7 +6,7 @@ import { endpointDown, healthy } from "../../guild/preflight_bodies.ts";
 import { startScriptedGuild } from "../../guild/scripted_guild.ts";
 import { PreflightPolicy, PublicMcpEndpoint, ScriptedPromptExecutor } from "../../guarded-agent/index.ts";
 import type { ModelTurn, PreflightObservation, Prompt } from "../../guarded-agent/index.ts";
-import { createOnLoopback } from "../../guarded-agent/testing.ts";
+import { createOnLoopback } from "../../guarded-agent/loopback.ts";
 
 const host = "mcp.example.com";
 const authority = createTestAuthority();

@@ -15,6 +15,16 @@ const example = join(
   "offline_example.js",
 );
 
+const application = join(example, "..", "..", "guarded-application", "assistant.test.js");
+
+describe("guarded agent: example application", () => {
+  it("tests itself through the door for tests, in a process of its own [G15]", async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ["--test", application]);
+    expect(stdout).to.match(/^[#ℹ] pass 5$/m);
+    expect(stdout).to.match(/^[#ℹ] fail 0$/m);
+  });
+});
+
 describe("guarded agent: offline example", () => {
   it("runs in a process of its own, says what is synthetic, and makes exactly one invocation [G10]", async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [example]);

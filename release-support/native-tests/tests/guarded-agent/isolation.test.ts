@@ -15,7 +15,7 @@ import type {
   ModelTurn,
   Prompt,
 } from "../../../guarded-agent/index.ts";
-import { createOnLoopback, loopbackNetwork } from "../../../guarded-agent/testing.ts";
+import { createOnLoopback, loopbackNetwork } from "../../../guarded-agent/loopback.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
 import {
   answering,

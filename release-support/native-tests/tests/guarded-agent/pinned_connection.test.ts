@@ -11,7 +11,7 @@ import type { Network } from "../../../guarded-agent/network.ts";
 import { publicNetwork, screenHost } from "../../../guarded-agent/network.ts";
 import { PinnedConnection } from "../../../guarded-agent/pinned_connection.ts";
 import { lookupOf, screenedLookup } from "../../../guarded-agent/screened_lookup.ts";
-import { loopbackNetwork } from "../../../guarded-agent/testing.ts";
+import { loopbackNetwork } from "../../../guarded-agent/loopback.ts";
 import { LoopbackListener } from "../../../guild/scripted_guild.ts";
 import {
   authority,

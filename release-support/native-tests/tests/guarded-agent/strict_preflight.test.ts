@@ -5,7 +5,7 @@ import { expect } from "chai";
 import type { PreflightObservation } from "../../../guarded-agent/index.ts";
 import type { Network } from "../../../guarded-agent/network.ts";
 import { askGuild } from "../../../guarded-agent/strict_preflight.ts";
-import { loopbackNetwork } from "../../../guarded-agent/testing.ts";
+import { loopbackNetwork } from "../../../guarded-agent/loopback.ts";
 import { healthy, preflightBody } from "../../../guild/preflight_bodies.ts";
 import type { GuildAnswer, ScriptedGuild } from "../../../guild/scripted_guild.ts";
 import { authority, Bench, countingListener, loopback, rejection } from "./support.ts";

@@ -19,8 +19,8 @@ import type {
   ModelTurn,
   ToolCall,
 } from "../../../guarded-agent/index.ts";
-import { createOnLoopback } from "../../../guarded-agent/testing.ts";
-import type { LoopbackNetwork } from "../../../guarded-agent/testing.ts";
+import { createOnLoopback } from "../../../guarded-agent/loopback.ts";
+import type { LoopbackNetwork } from "../../../guarded-agent/loopback.ts";
 
 /** The name that every test server has. */
 export const HOST = "mcp.example.com";

@@ -21,8 +21,8 @@ const GUILD = /^https?:\/\/(?:127\.0\.0\.1|\[::1\]|[a-z][a-z0-9-]*(?:\.[a-z][a-z
 const LOOPBACK = /^(?:127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/;
 
 /**
- * The test-only door to loopback (SPEC G9): not exported from the package and not public API. All else is as in the
- * public factory, TLS and the screen included.
+ * The way to loopback behind the door for tests (SPEC G9, G15). All else is as in the public factory, TLS and the screen
+ * included.
  *
  * @throws TypeError for anything that could lead off loopback, and as the public factory does
  */
