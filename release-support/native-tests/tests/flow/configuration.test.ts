@@ -636,6 +636,7 @@ describe("the configuration as the gate sees it", () => {
         "node_modules",
         "package.json",
         "plugin.yaml",
+        "release_manifest.json",
       ]);
     });
 

@@ -312,7 +312,7 @@ describe("a denial", () => {
       const label = "a".repeat(61);
       const endpoint = `https://${label}.${label}.${label}.${label}.example.com:65535/mcp`;
       const statuses = Object.fromEntries(CHECKS.map((check) => [check, "unknown" as const]));
-      const names = Array.from({ length: 9999 }, (_, index) => [`unlisted_${index}`, "unknown"] as const);
+      const names = Array.from({ length: 3000 }, (_, index) => [`unlisted_${index}`, "unknown"] as const);
       const body = preflightBody(endpoint, statuses, { unlisted: Object.fromEntries(names) });
       for (const reason of REASONS) {
         const text = denialText(
