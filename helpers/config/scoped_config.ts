@@ -243,7 +243,7 @@ const JSON_PROBLEMS: Readonly<Record<JsonProblem, string>> = {
 };
 
 /** As deep as a default file may nest. */
-const MAX_JSON_DEPTH = 200;
+export const MAX_JSON_DEPTH = 200;
 
 function readJson(bytes: Uint8Array): Interpretation {
   const reading = readStrictJson(bytes, { maxDepth: MAX_JSON_DEPTH });

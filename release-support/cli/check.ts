@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 
+import { explainScopedConfig } from "../../helpers/config/scoped_config.ts";
 import { PLUGIN_NAME, settingsIn } from "../../helpers/settings/current_settings.ts";
 import { screenEndpoint } from "../../helpers/binding/endpoint_screen.ts";
 import { GUILD_ORIGIN } from "../../helpers/preflight/guild_preflight.ts";
@@ -17,6 +18,7 @@ import { settingsFromFlags, statedPolicyFlags, withPolicyFlags } from "./policy_
 import type { PolicyFlags } from "./policy_flags.ts";
 import { rootScope, withRootFlags } from "./root_flags.ts";
 import type { RootFlags } from "./root_flags.ts";
+import { errorsWithPlaces } from "./setting_errors.ts";
 import { announced, processTerminal } from "../terminal/terminal.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -85,7 +87,10 @@ async function settingsFor({ root, project, profile, ...flags }: Partial<RootFla
     flags.guild === undefined ? {} : { guild: flags.guild },
   );
   const reading = await settingsIn({ ...scope, plugin: PLUGIN_NAME });
-  if (reading.kind !== "valid") return { kind: "invalid", errors: reading.errors } as const;
+  if (reading.kind !== "valid") {
+    const { found } = explainScopedConfig({ ...scope, plugin: PLUGIN_NAME });
+    return { kind: "invalid", errors: errorsWithPlaces(reading.errors, found) } as const;
+  }
   const settings = {
     ...reading.settings,
     fixtureGuildOrigin: fixtureGuildOrigin ?? reading.settings.fixtureGuildOrigin,

@@ -86,6 +86,8 @@ const call = z.strictObject({
   endpoint: z.string().nullable(),
   policy: policy.nullable(),
   evidence: evidence.nullable(),
+  /** What the operator can see of the reason in the configuration as it was after the run: file, setting, why. */
+  details: z.array(z.string()),
 });
 
 /** `run --json`. */
@@ -145,6 +147,8 @@ const finding = z.strictObject({
   level: z.enum(["problem", "warning"]),
   code: z.string(),
   words: z.string(),
+  /** What to do about it. */
+  remedy: z.string(),
 });
 
 const bindingRule = z.strictObject({
@@ -155,9 +159,21 @@ const bindingRule = z.strictObject({
   words: z.string(),
 });
 
+/** Why a URL may not be disclosed; it is not shown itself. */
+const ineligible = z.strictObject({
+  rule: z.enum(["P4.1", "P4.2", "P4.3"]),
+  problem: z.string(),
+  words: z.string(),
+});
+
 /** `doctor --json`. */
 export const doctorDocument = z.strictObject({
   ok: z.boolean(),
+  /** All of it in a sentence. */
+  verdict: z.strictObject({
+    kind: z.enum(["protected", "nothing_protected", "not_gated", "problems"]),
+    words: z.string(),
+  }),
   root: z.string(),
   project: z.string().nullable(),
   profile: z.string().nullable(),
@@ -166,7 +182,20 @@ export const doctorDocument = z.strictObject({
     origin: z.enum(["user", "built-in"]).nullable(),
     enabled: z.boolean(),
   }),
+  /** How the plugin's folder compares with its release; paths are relative to it. */
+  release: z.strictObject({
+    state: z.enum(["as_released", "differs", "clone", "unmarked", "missing"]),
+    version: z.string().nullable(),
+    missing: z.array(z.string()),
+    changed: z.array(z.string()),
+    /** Files that the release does not have; the operator's own are left out. */
+    foreign: z.array(z.string()),
+    /** Compiled files of a clone that are missing or older than their sources. */
+    outdated: z.array(z.string()),
+  }),
   configuration: z.strictObject({
+    /** The file that decides, relative to the root; null when none does. */
+    file: z.string().nullable(),
     places: z.array(
       z.strictObject({
         scope: z.string(),
@@ -178,16 +207,47 @@ export const doctorDocument = z.strictObject({
     valid: z.boolean(),
     errors: z.array(settingError),
     policy: policy.nullable(),
+    /** The other settings in force; null when the configuration is not valid. */
+    settings: z
+      .strictObject({
+        timeout_seconds: z.number(),
+        cache_ttl_seconds: z.number(),
+        allow_private_hosts: z.boolean(),
+        fixture_guild_origin: z.string().nullable(),
+        decision_log: z.string().nullable(),
+      })
+      .nullable(),
   }),
   servers: z.array(
     z.strictObject({
       name: z.string(),
       /** The approved URL; null when it may not be disclosed. */
       endpoint: z.string().nullable(),
+      /** The path of the setting that approves it. */
+      setting: z.string(),
+      ineligible: ineligible.nullable(),
+      /** Both URLs where the binding fails for that; null where they are the same or nothing is to be compared. */
+      mismatch: z
+        .strictObject({
+          approved: z.string(),
+          /** Null when it may hold a credential. */
+          configured: z.string().nullable(),
+          /** The first character in which they differ, counted from 1. */
+          differs_at: z.int().positive(),
+        })
+        .nullable(),
       rules: z.array(bindingRule),
       certainties: z.array(certainty),
       /** With `--live` alone, and only where every rule that can be known holds. */
-      live: z.strictObject({ decision: allowOrDeny, reason, evidence }).nullable(),
+      live: z
+        .strictObject({
+          decision: allowOrDeny,
+          reason,
+          evidence,
+          /** What the server itself answered. */
+          tools: z.strictObject({ count: z.int().nonnegative(), problem: z.string().nullable() }),
+        })
+        .nullable(),
     }),
   ),
   mcp: z.strictObject({

@@ -1,3 +1,5 @@
+import { basename } from "node:path";
+
 import type { Command } from "commander";
 
 import { errorCode } from "../../helpers/config/file_view.ts";
@@ -60,10 +62,11 @@ async function run({ json = false, script, report, log, color, ...flags }: RunFl
   const { readScript } = await import("./run/script.ts");
   const turns = await readScript(script);
   const logged = log === undefined ? null : (await import("./run/log_of_run.ts")).logOfRun(log, terminal);
-  const [{ Host }, { playScript }, { runDocumentOf }] = await Promise.all([
+  const [{ Host }, { playScript }, { runDocumentOf }, { denialDetailsIn }] = await Promise.all([
     import("../host/host.ts"),
     import("./run/play_script.ts"),
     import("./run/run_document.ts"),
+    import("./run/denial_details.ts"),
   ]);
   const opening = Host.open({ root: scope.root, watch: false }).catch((error: unknown) => {
     throw new CannotRun(`--root: a host cannot be opened there (${errorCode(error)})`);
@@ -71,12 +74,13 @@ async function run({ json = false, script, report, log, color, ...flags }: RunFl
   const host = await announced(terminal, "Opening the host and connecting to its MCP servers", opening);
   try {
     const played = await announced(terminal, "Playing the script", playScript(host, scope, turns));
-    const document = runDocumentOf(scope, played, host.mcp.problems(scope.project));
+    const details = await denialDetailsIn(scope);
+    const document = runDocumentOf(scope, played, host.mcp.problems(scope.project), details);
     if (json) terminal.result(JSON.stringify(document));
     else terminal.result((await import("./run/run_text.ts")).runText(document, terminal.paint));
     if (page !== null) {
       const { pictureOfRun } = await import("./run/run_picture.ts");
-      await page.write(pictureOfRun(played.turns));
+      await page.write(pictureOfRun(basename(script), played.turns, details));
       if (!json) terminal.result(`A picture of the run is in ${page.shownPath}`);
     }
     return document.ok ? 0 : 1;

@@ -1,5 +1,7 @@
 import { missingProof } from "../../../helpers/decision/policy.ts";
 import type { Policy } from "../../../helpers/settings/settings.ts";
+import type { EndpointProblem } from "../../../helpers/binding/endpoint_screen.ts";
+import { INELIGIBLE_WORDS } from "../ineligible_words.ts";
 import { checkTable, verdictLines } from "../evidence_text.ts";
 import { LIMITS } from "../limits.ts";
 import type { Certainty, CheckDocument } from "../output_schemas.ts";
@@ -69,9 +71,10 @@ function missing({ reason, evidence, policy }: CheckDocument): string {
 function undisclosedLines({ disclosed, ineligible }: CheckDocument): string[] {
   if (disclosed !== null) return [];
   if (ineligible === null) return ["Nothing was disclosed."];
-  const { rule, problem } = ineligible;
-  const hint = rule === "P4.3" ? " (allow_private_hosts lifts that, for tests)" : "";
-  return wrap(`Nothing was disclosed. The URL is refused for: ${problem}${hint}.`);
+  const { problem } = ineligible;
+  return wrap(
+    `Nothing was disclosed. The URL is refused: ${INELIGIBLE_WORDS[problem as EndpointProblem]} (${problem}).`,
+  );
 }
 
 function errorLines({ setting_errors: errors }: CheckDocument): string[] {

@@ -11,6 +11,7 @@ import type { JsonValue } from "../../../helpers/formats/strict_json.ts";
 import type { ConfigFile, ConfigShowDocument } from "../output_schemas.ts";
 import { folderNames } from "../root_flags.ts";
 import type { RootScope } from "../root_flags.ts";
+import { errorsInFile } from "../setting_errors.ts";
 
 /** A configuration file and whose it is. */
 export type FoundFile = Pick<ConfigFile, "scope" | "project" | "profile" | "path">;
@@ -76,7 +77,8 @@ export async function readConfigFile(
   }
   const config = await interpretConfig({ kind: "scoped", path, scopeName: "global", bytes }, PLUGIN_NAME);
   if (config.kind !== "value") {
-    return invalid([{ path: "", expected: `a usable file, but ${config.problem}` }], null);
+    const error = { path: "", expected: `a usable file, but ${config.problem}` };
+    return invalid(errorsInFile([error], root, found.path), null);
   }
   const value = config.value as JsonValue;
   const reading = readSettings(value);

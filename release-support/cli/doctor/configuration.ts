@@ -1,14 +1,16 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 import { PLUGIN_NAME, settingsIn } from "../../../helpers/settings/current_settings.ts";
 import type { CurrentSettings } from "../../../helpers/settings/current_settings.ts";
 import { explainScopedConfig, interpretConfig } from "../../../helpers/config/scoped_config.ts";
 import type { ExplainedPlace } from "../../../helpers/config/scoped_config.ts";
 import { readSettings } from "../../../helpers/settings/settings_schema.ts";
+import type { Settings } from "../../../helpers/settings/settings.ts";
 import { policyOf } from "../evidence_view.ts";
 import type { DoctorDocument } from "../output_schemas.ts";
 import type { RootScope } from "../root_flags.ts";
+import { errorsWithPlaces } from "../setting_errors.ts";
 
 /** The configuration that is in force for a scope, and why it is that one. */
 export interface ExaminedConfiguration {
@@ -18,16 +20,28 @@ export interface ExaminedConfiguration {
 
 /** Reads the configuration of a scope as the gate does, and explains where it comes from (SPEC P2). */
 export async function examineConfiguration(scope: RootScope): Promise<ExaminedConfiguration> {
-  const { places } = explainScopedConfig({ ...scope, plugin: PLUGIN_NAME });
+  const { places, found } = explainScopedConfig({ ...scope, plugin: PLUGIN_NAME });
   const current = await settingsIn({ ...scope, plugin: PLUGIN_NAME });
   return {
     current,
     document: {
+      file: found === null ? null : relative(scope.root, found.path),
       places: places.map(({ scopeName, path, outcome, why }) => ({ scope: scopeName, path, outcome, why })),
       valid: current.kind === "valid",
-      errors: current.kind === "valid" ? [] : current.errors.map((error) => ({ ...error })),
+      errors: current.kind === "valid" ? [] : errorsWithPlaces(current.errors, found),
       policy: current.kind === "valid" ? policyOf(current.settings.policy) : null,
+      settings: current.kind === "valid" ? otherSettings(current.settings) : null,
     },
+  };
+}
+
+function otherSettings(settings: Settings): NonNullable<DoctorDocument["configuration"]["settings"]> {
+  return {
+    timeout_seconds: settings.timeoutSeconds,
+    cache_ttl_seconds: settings.cacheTtlSeconds,
+    allow_private_hosts: settings.allowPrivateHosts,
+    fixture_guild_origin: settings.fixtureGuildOrigin,
+    decision_log: settings.decisionLog,
   };
 }
 

@@ -1,23 +1,31 @@
 import { certaintyLines } from "../check/check_text.ts";
 import { checkTable, verdictLines } from "../evidence_text.ts";
+import { differenceLines } from "../url_difference.ts";
 import type { BindingRule, DoctorDocument } from "../output_schemas.ts";
 import { REASON_WORDS } from "../reason_words.ts";
 import type { Paint, Tone } from "../../terminal/terminal.ts";
 import { padded, shown, wrap } from "../../terminal/text.ts";
 
-/** What was found in a root, for people. */
-export function doctorText(document: DoctorDocument, paint: Paint): string {
-  const { root, project, profile } = document;
+/** What was found in a root, for people: the verdict and what to do come first (SPEC C10). */
+export function doctorText(document: DoctorDocument, paint: Paint, verbose: boolean): string {
+  const { root, project, profile, plugin, verdict, findings } = document;
   const title = (text: string) => ["", paint("bold", text)];
+  const isInForce = plugin.path !== null && plugin.enabled;
+  const tone: Tone =
+    verdict.kind === "protected" ? "good" : verdict.kind === "nothing_protected" ? "warn" : "bad";
   return [
+    ...wrap(verdict.words).map((line) => paint(tone, line)),
+    ...(findings.length === 0 ? [] : [...title("What to do"), ...findingLines(document, paint)]),
+    "",
     ...wrap(shown(root), { first: "Root " }),
     ...wrap(`project ${shown(project ?? "(none)")}, profile ${shown(profile ?? "(none)")}`, {
       first: "For ",
     }),
-    ...title("Configuration: the first file that exists decides"),
-    ...placeLines(document, paint),
+    ...releaseLines(document),
+    ...title("Configuration"),
     ...settingLines(document, paint),
-    ...title("Protected servers"),
+    ...(verbose ? placeLines(document, paint) : []),
+    ...title(isInForce ? "Protected servers" : "Servers that the plugin would protect"),
     ...serverLines(document, paint),
     ...title("MCP servers"),
     ...mcpLines(document, paint),
@@ -25,9 +33,19 @@ export function doctorText(document: DoctorDocument, paint: Paint): string {
     ...extensionLines(document, paint),
     ...title("Self-test"),
     ...selfTestLines(document, paint),
-    ...title("Findings"),
-    ...findingLines(document, paint),
   ].join("\n");
+}
+
+function releaseLines({ plugin, release }: DoctorDocument): string[] {
+  if (plugin.path === null) return [];
+  const what = {
+    as_released: `release ${shown(release.version ?? "")}, whole`,
+    differs: `not as release ${shown(release.version ?? "")} made it`,
+    clone: "a clone of the repository",
+    unmarked: "of an unknown release",
+    missing: "not there",
+  }[release.state];
+  return wrap(`${shown(plugin.path)}, ${what}`, { first: "Plugin in " });
 }
 
 function placeLines({ configuration }: DoctorDocument, paint: Paint): string[] {
@@ -41,11 +59,17 @@ function placeLines({ configuration }: DoctorDocument, paint: Paint): string[] {
   });
 }
 
-function settingLines({ configuration, servers }: DoctorDocument, paint: Paint): string[] {
-  const { valid, errors } = configuration;
+function settingLines({ configuration, plugin }: DoctorDocument, paint: Paint): string[] {
+  const { valid, errors, file, policy, settings } = configuration;
+  const from = wrap(shown(file ?? "(no file)"), { first: "  from " });
   if (!valid) {
+    const end =
+      plugin.path !== null && plugin.enabled
+        ? "It cannot be used, so no MCP tool runs:"
+        : "It cannot be used:";
     return [
-      `  ${paint("bad", "It cannot be used, so no MCP tool runs:")}`,
+      ...from,
+      `  ${paint("bad", end)}`,
       ...errors.flatMap(({ path, expected }) =>
         wrap(`${path === "" ? "(the whole file)" : path}: expected ${expected}`, {
           first: "    ",
@@ -54,17 +78,38 @@ function settingLines({ configuration, servers }: DoctorDocument, paint: Paint):
       ),
     ];
   }
-  const count = servers.length;
+  return [...from, ...(policy === null || settings === null ? [] : policyLines(policy, settings))];
+}
+
+function policyLines(
+  policy: NonNullable<DoctorDocument["configuration"]["policy"]>,
+  settings: NonNullable<DoctorDocument["configuration"]["settings"]>,
+): string[] {
+  const { required_proven: required, tolerate_unknown_required: tolerates } = policy;
+  const indent = { first: "  ", rest: "    " };
   return [
-    `  ${paint("good", "It is valid.")} It protects ${count === 0 ? "no server: nothing is gated" : `${count} of the servers`}.`,
+    ...wrap(`must be proven: ${required.length === 0 ? "nothing" : required.join(", ")}`, indent),
+    ...(tolerates ? wrap("what must be proven may be unknown", indent) : []),
+    ...wrap(`on caution ${policy.on_caution}, without usable evidence ${policy.on_unavailable}`, indent),
+    ...wrap(
+      `waits ${settings.timeout_seconds} s for the Guild, reuses an answer for ${settings.cache_ttl_seconds} s`,
+      indent,
+    ),
+    ...(settings.allow_private_hosts ? wrap("approved URLs may name hosts that are not public", indent) : []),
+    ...(settings.decision_log === null
+      ? []
+      : wrap(`logs decisions to ${shown(settings.decision_log)}`, indent)),
   ];
 }
 
 function serverLines({ servers, configuration }: DoctorDocument, paint: Paint): string[] {
   if (servers.length === 0) return ["  none"];
-  return servers.flatMap(({ name, endpoint, rules, certainties, live }) => [
+  return servers.flatMap(({ name, endpoint, rules, certainties, live, ineligible, mismatch }) => [
     ...wrap(shown(name), { first: "  " }),
-    ...wrap(endpoint ?? "(a URL that may not be disclosed)", { first: "    " }),
+    ...wrap(endpoint ?? `(a URL that may not be disclosed: ${ineligible?.words ?? "unknown"})`, {
+      first: "    ",
+    }),
+    ...(mismatch === null ? [] : differenceLines(mismatch, "    ")),
     ...rules.flatMap((rule) => ruleLines(rule, paint)),
     ...certaintyLines(certainties, "    "),
     ...liveLines(live, configuration.policy, paint),
@@ -78,13 +123,13 @@ const RULE_OUTCOMES: Readonly<Record<BindingRule["outcome"], readonly [words: st
   not_reached: ["-", "dim"],
 };
 
-function ruleLines({ rule, outcome, words, reason }: BindingRule, paint: Paint): string[] {
+function ruleLines({ outcome, words, reason }: BindingRule, paint: Paint): string[] {
   const [word, tone] = RULE_OUTCOMES[outcome];
   const mark = paint(tone, padded(word, 5));
   const more = outcome === "fails" ? ` (${reason})` : "";
   const note = outcome === "not_known_offline" ? ": shows only when the server is asked" : "";
-  return wrap(`${words}${note}${more}`, { first: "                 ", rest: "                 " }).map(
-    (line, index) => (index === 0 ? `    ${mark}  ${rule}  ${line.trimStart()}` : line),
+  return wrap(`${words}${note}${more}`, { first: " ".repeat(11) }).map((line, index) =>
+    index === 0 ? `    ${mark}  ${line.trimStart()}` : line,
   );
 }
 
@@ -94,13 +139,16 @@ function liveLines(
   paint: Paint,
 ): string[] {
   if (live === null) return [];
-  const { decision, reason, evidence } = live;
+  const { decision, reason, evidence, tools } = live;
   const end = decision === "allow" ? paint("good", "would not be denied") : paint("bad", "would be denied");
   return [
     ...verdictLines(evidence, paint, "    "),
     ...checkTable(evidence, policy, paint, "    "),
     `    A call ${end} (${reason}).`,
     ...wrap(`${REASON_WORDS[reason]}.`, { first: "    " }),
+    ...wrap(tools.problem ?? `${tools.count} ${tools.count === 1 ? "tool" : "tools"}`, {
+      first: "    The server itself: ",
+    }),
   ];
 }
 
@@ -140,13 +188,10 @@ function selfTestLines({ self_test: { passed, words } }: DoctorDocument, paint: 
 }
 
 function findingLines({ findings }: DoctorDocument, paint: Paint): string[] {
-  const count = (level: string) => findings.filter((finding) => finding.level === level).length;
-  const lines = findings.flatMap(({ level, words, code }) => {
-    const tone = level === "problem" ? "bad" : "warn";
-    return wrap(`${words} [${code}]`, { first: `  ${level}: `, rest: "    " }).map((line) =>
-      paint(tone, line),
-    );
-  });
-  const summary = `${count("problem")} problems, ${count("warning")} warnings.`;
-  return [...lines, ...(lines.length === 0 ? [] : [""]), `  ${summary}`];
+  return findings.flatMap(({ level, words, code, remedy }) => [
+    ...wrap(`${words} [${code}]`, { first: `  ${level}: `, rest: "    " }).map((line) =>
+      paint(level === "problem" ? "bad" : "warn", line),
+    ),
+    ...wrap(remedy, { first: "    > ", rest: "      " }),
+  ]);
 }

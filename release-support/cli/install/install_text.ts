@@ -12,7 +12,7 @@ export function installText(document: InstallDocument, paint: Paint): string {
     ...(replaced === null ? [] : replacedLines(replaced)),
     "",
     paint("bold", "Protected now"),
-    ...protections.flatMap((protection) => protectionLines(protection)),
+    ...protections.flatMap((protection) => protectionLines(protection, protections.length)),
     ...(enabled ? [] : ["", ...wrap("The plugin is switched off by a toggle, so nothing is gated.")]),
     "",
     paint("bold", "To do"),
@@ -39,7 +39,10 @@ export function uninstallText({ root, removed, unprotects, remains }: UninstallD
     "",
     ...(unprotects.length === 0
       ? ["It protected nothing."]
-      : ["Not protected any more:", ...unprotects.flatMap((protection) => protectionLines(protection))]),
+      : [
+          "Not protected any more:",
+          ...unprotects.flatMap((protection) => protectionLines(protection, unprotects.length)),
+        ]),
     ...(remains === null ? [] : ["", ...wrap(shown(remains), { first: "Another copy counts now: " })]),
     "",
     ...wrap("A running host drops the gate within a second or two. Restart it to be sure."),
@@ -72,12 +75,15 @@ export function listed(paths: readonly string[], limit = MAX_LISTED): string {
   return [...paths.slice(0, limit).map(shown), ...(rest > 0 ? [`+${rest} more`] : [])].join(", ");
 }
 
-function protectionLines({ project, profile, file, valid, servers }: ProtectionDocument): string[] {
+function protectionLines(
+  { project, profile, file, valid, servers }: ProtectionDocument,
+  of: number,
+): string[] {
   const whose = [
     ...(project === null ? [] : [`project ${shown(project)}`]),
     ...(profile === null ? [] : [`profile ${shown(profile)}`]),
   ];
-  const head = whose.length === 0 ? "everywhere else" : whose.join(", ");
+  const head = whose.length === 0 ? (of === 1 ? "everywhere" : "everywhere else") : whose.join(", ");
   const by = file === null ? "" : ` (${shown(file)})`;
   if (!valid)
     return wrap(`${head}: the configuration cannot be used, so no MCP tool runs${by}`, { first: "  " });

@@ -28,6 +28,8 @@ export interface RequestPicture {
   /** The reason code, or what stands for one. */
   readonly reason: string;
   readonly why: string;
+  /** What in the operator's own files the reason lies in, in lines of our words. */
+  readonly details: readonly string[];
   /** Whether the Guild was a scripted one, or none. */
   readonly synthetic: boolean;
   readonly stages: readonly Stage[];
@@ -91,6 +93,7 @@ export function pictureOfCall(call: RecordedCall, path: "native" | "text"): Requ
     outcome: ending.kind,
     reason: reason ?? ending.kind,
     why: reason === null ? OTHER_ENDINGS[ending.kind] : REASON_WORDS[reason],
+    details: [],
     synthetic: false,
     stages: stagesOf(call),
     endpoint: record?.endpoint ?? null,
@@ -110,6 +113,7 @@ export function pictureOfUndispatched(tool: string): RequestPicture {
     outcome: "not_dispatched",
     reason: "not_dispatched",
     why: "a call before it ended the turn",
+    details: [],
     synthetic: false,
     stages: [],
     endpoint: null,

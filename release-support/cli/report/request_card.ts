@@ -14,7 +14,7 @@ const LEAST_UNITS = 4;
 
 /** One request: how it ended and why, its way through the stages, what was known. */
 export function requestCard(request: RequestPicture, number: number): Markup {
-  const { title, story, tool, path, why, synthetic, stages, evidence, policy } = request;
+  const { title, story, tool, path, why, details, synthetic, stages, evidence, policy } = request;
   return html`<article
     class="request item ${outcomeClass(request)} ${evidenceClass(request)}"
     id="request-${number}"
@@ -25,6 +25,13 @@ export function requestCard(request: RequestPicture, number: number): Markup {
     </header>
     ${story === "" ? nothing : html`<p class="story">${story}</p>`}
     <p class="why">${sentence(why)}</p>
+    ${
+      details.length === 0
+        ? nothing
+        : html`<ul class="details">
+            ${details.map((detail) => html`<li>${detail}</li>`)}
+          </ul>`
+    }
     <dl class="facts">
       <div>
         <dt>tool, as asked for</dt>

@@ -2,6 +2,7 @@ import type { RecordedCall } from "../../host/call_recorder.ts";
 import { evidenceIn, policyIn } from "../evidence_view.ts";
 import type { CallDocument, RunDocument } from "../output_schemas.ts";
 import type { RootScope } from "../root_flags.ts";
+import type { DenialDetails } from "./denial_details.ts";
 import type { PlayedScript } from "./play_script.ts";
 
 /**
@@ -10,17 +11,22 @@ import type { PlayedScript } from "./play_script.ts";
  * @param scope - where it ran
  * @param script - what became of it
  * @param mcpProblems - the servers that cannot be used, in controlled words
+ * @param details - explains a denial
  */
 export function runDocumentOf(
   scope: RootScope,
   { turns, problem }: PlayedScript,
   mcpProblems: readonly { readonly name: string; readonly problem: string }[],
+  details: DenialDetails,
 ): RunDocument {
   const documents = turns.map(({ turn, kind, calls, undispatched }, index) => ({
     turn: index + 1,
     path: typeof turn === "string" ? ("text" as const) : ("native" as const),
     kind,
-    calls: [...calls.map(callDocument), ...undispatched.map(undispatchedDocument)],
+    calls: [
+      ...calls.map((call) => callDocument(call, details(call))),
+      ...undispatched.map(undispatchedDocument),
+    ],
   }));
   return {
     ok: problem === null && documents.every(isFine),
@@ -36,7 +42,10 @@ function isFine({ kind, calls }: RunDocument["turns"][number]): boolean {
   return kind === "answer" || (kind === "calls" && calls.every(({ outcome }) => outcome === "ran"));
 }
 
-function callDocument({ tool, byWorker, times, ending, record }: RecordedCall): CallDocument {
+function callDocument(
+  { tool, byWorker, times, ending, record }: RecordedCall,
+  details: string[],
+): CallDocument {
   const end = times.answered ?? times.decided;
   const observation = record?.observation;
   return {
@@ -49,6 +58,7 @@ function callDocument({ tool, byWorker, times, ending, record }: RecordedCall): 
     endpoint: record?.endpoint ?? null,
     policy: record === null ? null : policyIn(record.policy),
     evidence: observation === undefined ? null : evidenceIn(observation),
+    details,
   };
 }
 
@@ -63,5 +73,6 @@ function undispatchedDocument(tool: string): CallDocument {
     endpoint: null,
     policy: null,
     evidence: null,
+    details: [],
   };
 }

@@ -63,7 +63,7 @@ const OUTCOME_TONES: Readonly<Record<CallDocument["outcome"], Tone>> = {
 };
 
 function callLines(call: CallDocument, paint: Paint): string[] {
-  const { tool, by_worker: byWorker, outcome, reason, endpoint, evidence, policy, ms } = call;
+  const { tool, by_worker: byWorker, outcome, reason, endpoint, evidence, policy, ms, details } = call;
   const ended = paint(OUTCOME_TONES[outcome], outcome.replaceAll("_", " "));
   const code = reason === null ? "" : ` (${reason})`;
   const time = ms === null ? "" : `, ${Math.round(ms)} ms`;
@@ -71,6 +71,7 @@ function callLines(call: CallDocument, paint: Paint): string[] {
     ...wrap(`${byWorker ? "worker: " : ""}${clipped(tool, 60)}`, { first: "  " }),
     `    ${ended}${code}${time}`,
     ...wrap(`${whyOf(call)}.`, { first: "    " }),
+    ...details.flatMap((detail) => wrap(detail, { first: "    - " })),
     ...(endpoint === null ? [] : wrap(endpoint, { first: "    endpoint ", rest: "      " })),
   ];
   if (evidence === null) return lines;

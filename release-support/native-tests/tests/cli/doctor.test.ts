@@ -7,6 +7,8 @@ import { doctorDocument } from "../../../cli/output_schemas.ts";
 import type { DoctorDocument } from "../../../cli/output_schemas.ts";
 import { HostRoot } from "../../../fixtures/host_root.ts";
 import { endpointDown } from "../../../guild/preflight_bodies.ts";
+import { startMcpServer } from "../../../fixtures/mcp_server.ts";
+import type { McpServerFixture } from "../../../fixtures/mcp_server.ts";
 import { startScriptedGuild } from "../../../guild/scripted_guild.ts";
 import type { ScriptedGuild } from "../../../guild/scripted_guild.ts";
 import { cli, documentIn, expectFitForTerminal } from "./support.ts";
@@ -335,22 +337,31 @@ describe("the command doctor", () => {
 
   describe("with --live", () => {
     let guild: ScriptedGuild;
+    let server: McpServerFixture;
 
     beforeEach(async () => {
-      guild = await startScriptedGuild();
-      root.writeConfig({ protected_servers: { pub: PUB }, fixture_guild_origin: guild.origin });
+      [guild, server] = await Promise.all([
+        startScriptedGuild(),
+        startMcpServer({ transport: "streamable_http" }),
+      ]);
+      root.writeMcpServers({ mcpServers: { pub: remote(server.url) } });
+      root.writeConfig({
+        protected_servers: { pub: server.url },
+        allow_private_hosts: true,
+        fixture_guild_origin: guild.origin,
+      });
     });
 
-    afterEach(() => guild.close());
+    afterEach(() => Promise.all([guild.close(), server.close()]));
 
     it("asks the Guild about each protected server, and says what would be denied and why [C4]", async () => {
-      guild.answer(PUB, { kind: "json", body: endpointDown });
+      guild.answer(server.url, { kind: "json", body: endpointDown });
       const { code, stderr, document } = await doctor("--live");
       const live = document.servers[0]?.live;
       expect([code, live?.decision, live?.reason]).to.deep.equal([1, "deny", "do_not_delegate"]);
       expect(codes(document)).to.include("problem denied_now");
-      expect(guild.requests.map(({ url }) => url)).to.deep.equal([PUB]);
-      expect(stderr).to.include(PUB).and.to.include(guild.origin);
+      expect(guild.requests.map(({ url }) => url)).to.deep.equal([server.url]);
+      expect(stderr).to.include(server.url).and.to.include(guild.origin);
     });
 
     it("says what it discloses before it shows what came back, within 80 columns [C4]", async () => {
@@ -359,6 +370,24 @@ describe("the command doctor", () => {
       expect(stdout.indexOf("This is disclosed")).to.equal(0);
       expect(stdout).to.include("A call would not be denied (not_denied).");
       expectFitForTerminal(stdout);
+    });
+
+    it("asks the server for its tools, and settles the rule that nobody knows offline [C10]", async () => {
+      const { document } = await doctor("--live");
+      const [pub] = document.servers;
+      expect(pub?.live?.tools.problem).to.equal(null);
+      expect(pub?.live?.tools.count).to.be.above(0);
+      expect(pub?.rules.at(-1)?.outcome).to.equal("holds");
+      expect(document.verdict.kind).to.equal("protected");
+    });
+
+    it("does not call a server protected whose tools nobody can call [C10]", async () => {
+      await server.close();
+      const { code, document } = await doctor("--live");
+      expect([code, document.verdict.kind]).to.deep.equal([1, "problems"]);
+      expect(codes(document)).to.include("problem no_tools");
+      expect(document.servers[0]?.live?.tools.problem).to.be.a("string");
+      server = await startMcpServer({ transport: "streamable_http" });
     });
 
     it("asks nobody about a server whose binding fails [C4]", async () => {

@@ -34,6 +34,7 @@ const ran: RequestPicture = {
   outcome: "ran",
   reason: "not_denied",
   why: "nothing denies the call",
+  details: [],
   synthetic: false,
   stages: STAGES.map((name, index) => ({
     name,

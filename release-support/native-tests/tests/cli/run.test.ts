@@ -164,6 +164,37 @@ describe("the command run", () => {
     expect(await ending(path)).to.deep.equal([1, "denied", "configuration_invalid"]);
   });
 
+  it("says of a denial which file, setting and place the reason lies in, without a URL that is not to be shown [C10]", async () => {
+    const path = script([native("pub_server.search")]);
+    const url = world.addresses.urls["pub_server"] ?? "";
+    const details = async (config: unknown) => {
+      world.root.writeConfig(config);
+      const json = await run(path, "--json");
+      expect(json.stdout).to.not.include("secret");
+      return documentIn(json, runDocument).turns[0]?.calls[0]?.details;
+    };
+    const withUrl = (approved: string) => ({
+      ...protecting(world.addresses, "pub_server"),
+      protected_servers: { pub_server: approved },
+    });
+    const file = "usr/plugins/agent_guild_preflight/config.json";
+    expect(await details(withUrl(`${url}?key=secret`))).to.deep.equal([
+      `protected_servers.pub_server in ${file}: it holds a question mark: a query may be a credential`,
+    ]);
+    expect(await details(withUrl(`${url}/`))).to.deep.equal([
+      `protected_servers.pub_server in ${file}: ${url}/`,
+      `the server's entry: ${url}`,
+      `they differ from character ${url.length + 1} on`,
+    ]);
+    expect(await details({ timeout_seconds: 0 })).to.deep.equal([
+      `${file}: timeout_seconds: expected a number above 0 and at most 60`,
+    ]);
+    expect((await details('{"a": 1,\n "a": 2}'))?.[0]).to.match(/: a stands again in line 2, column 2$/);
+    const text = await run(path);
+    expect(text.stdout).to.include(`    - ${file}: `);
+    expectFitForTerminal(text.stdout);
+  });
+
   it("says which extension ends the run when one cannot be loaded [C2]", async () => {
     const file = "usr/extensions/node/tool_execute_before/_50_broken.js";
     world.root.write(file, "export default class {");
